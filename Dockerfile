@@ -9,13 +9,14 @@ FROM packages AS sources
 RUN npm ci
 COPY tsconfig.json ./
 COPY scripts ./scripts
+COPY packages/console ./packages/console
 COPY src ./src
 
 FROM sources AS build
 RUN node scripts/build.mjs
 
 FROM sources AS build-with-simulator
-COPY simulator ./simulator
+COPY packages/simulator ./packages/simulator
 RUN node scripts/build.mjs
 
 FROM node:24-bookworm-slim AS base

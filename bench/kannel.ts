@@ -4,7 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../testbed/free-port.ts'
+import { freePort } from '../test/testbed/free-port.ts'
 import type { Closing } from './closing.ts'
 import type { Contender, Rig } from './contender.ts'
 import { endProcess, until } from './part.ts'

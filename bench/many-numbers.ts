@@ -3,7 +3,7 @@
 import { Queue } from 'bullmq'
 import { z } from 'zod'
 import { MAX_RATE } from '../src/model/accounts/sender.ts'
-import { type Certificate, makeCertificate } from '../testbed/certificate.ts'
+import { type Certificate, makeCertificate } from '../test/testbed/certificate.ts'
 import type { Bench } from './bench.ts'
 import { type Child, startChild, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'

@@ -3,8 +3,8 @@
 import { join } from 'node:path'
 import { Redis as Single } from 'ioredis'
 import { connectWithRetry, type Redis } from '../src/redis/connect.ts'
-import { startRedisCluster } from '../testbed/redis-cluster.ts'
-import { startRedisServer } from '../testbed/redis-server.ts'
+import { startRedisCluster } from '../test/testbed/redis-cluster.ts'
+import { startRedisServer } from '../test/testbed/redis-server.ts'
 import type { Closing } from './closing.ts'
 import { until } from './part.ts'
 

@@ -4,7 +4,7 @@
 // keeps our opaque ids, which the webhook scenario sends back.
 import { createServer, type Socket } from 'node:net'
 import type { z } from 'zod'
-import { listen } from '../testbed/free-port.ts'
+import { listen } from '../test/testbed/free-port.ts'
 import { answerQuestions } from './child.ts'
 import { messageReader } from './http-messages.ts'
 import { type SinkReport, watchSchema } from './sink-contract.ts'

@@ -24,11 +24,13 @@ const draft = join(root, `dist.${process.pid}`)
 process.on('exit', () => rmSync(draft, { recursive: true, force: true }))
 // Taken before the compiler reads: a file saved while it runs makes the next start build again.
 const fingerprint = fingerprintOfSources()
-compile('.', draft)
-cpSync(join(root, 'src'), draft, { recursive: true, filter: (path) => !/\.tsx?$|src\/console$/.test(path) })
-// The production image has neither.
-if (existsSync(join(root, 'simulator'))) compile('simulator', join(draft, 'simulator'))
-if (existsSync(join(root, 'demo'))) compileDemo()
+compile('src', draft)
+cpSync(join(root, 'src'), draft, { recursive: true, filter: (path) => !/\.ts$|tsconfig\.json$/.test(path) })
+// The production image has neither of them.
+if (existsSync(join(root, 'packages/simulator'))) {
+  compile('packages/simulator', join(draft, 'simulator'))
+  compileDemo()
+}
 const { publish } = await import(pathToFileURL(join(draft, 'producer/openapi/publish.js')).href)
 writeFileSync(join(draft, 'producer/openapi/published.json'), JSON.stringify(publish()))
 await buildConsole()
@@ -41,21 +43,21 @@ function compile(project, outDir) {
   if (status !== 0) process.exit(status ?? 1)
 }
 
-/** The demo takes what it needs of the product from ../src, which is `..` in dist. */
+/** The demo takes what it needs of the product from src, which is `..` in dist. */
 function compileDemo() {
   const to = join(draft, 'demo')
-  compile('demo', to)
-  cpSync(join(root, 'demo/files'), join(to, 'files'), { recursive: true })
+  compile('packages/simulator/demo', to)
+  cpSync(join(root, 'packages/simulator/demo/files'), join(to, 'files'), { recursive: true })
   for (const file of readdirSync(to).filter((name) => name.endsWith('.js'))) {
     const path = join(to, file)
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll("'../src/", "'../"))
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll("'../../../src/", "'../"))
   }
 }
 
 async function buildConsole() {
   const { build } = await import('vite')
   await build({
-    root: join(root, 'src/console'),
+    root: join(root, 'packages/console/src'),
     base: '/console/',
     configFile: false,
     envDir: false,

@@ -17,8 +17,8 @@ const typesOf = (project, cache) => [
   ...['--incremental', '--tsBuildInfoFile', join(cacheFolder, cache)],
 ]
 const CHECKS = {
-  types: typesOf('tsconfig.test.json', 'check.tsbuildinfo'),
-  "types of the console's page": typesOf('src/console', 'check-console.tsbuildinfo'),
+  types: typesOf('test', 'check.tsbuildinfo'),
+  "types of the console's page": typesOf('packages/console', 'check-console.tsbuildinfo'),
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', ...scope],
 }
 

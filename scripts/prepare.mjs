@@ -69,7 +69,7 @@ export function buildIsFresh() {
 /** SHA-256 over everything that decides what dist/ holds. */
 export function fingerprintOfSources() {
   const hash = createHash('sha256')
-  const sources = ['src', 'simulator', 'demo']
+  const sources = ['src', 'packages/console', 'packages/simulator']
     .filter((folder) => existsSync(inRoot(folder)))
     .flatMap((folder) => readdirSync(inRoot(folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())

@@ -31,7 +31,7 @@ process.exitCode = results.every(({ passed }) => passed) ? 0 : 1
 
 /** Whether the tests pass. */
 function passes(env) {
-  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'vitest.bullmq.config.ts']
+  const args = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--project', 'bullmq']
   return (
     spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } }).status === 0
   )

@@ -21,7 +21,7 @@ const node = nodeBinary(release)
 console.error(`Testing on Node ${release}.`)
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 const paths = rest.length > 0 ? rest : ['test/unit', 'test/component']
-const run = spawnSync(node, [vitest, 'run', ...paths], {
+const run = spawnSync(node, [vitest, 'run', '--project', 'tests', ...paths], {
   cwd: root,
   stdio: 'inherit',
   // Child processes that the tests start by `node` on the PATH must be of the same version.

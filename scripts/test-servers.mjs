@@ -36,7 +36,7 @@ if (missing().length > 0) {
   )
 }
 installSchemas()
-process.argv.splice(2, 0, '--config', 'vitest.servers.config.ts')
+process.argv.splice(2, 0, '--project', 'servers')
 await import('./test.mjs')
 
 /** The published schemas that deploy/kubernetes is judged by: 33 MB that nothing else needs. */

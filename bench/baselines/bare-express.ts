@@ -1,7 +1,7 @@
 // Baseline: the least that takes a message over HTTP with Express. It parses the body, acknowledges, keeps nothing.
 import { createServer } from 'node:http'
 import express from 'express'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../../test/testbed/free-port.ts'
 import { answerQuestions } from '../child.ts'
 
 const app = express()

@@ -5,7 +5,7 @@ import { Queue } from 'bullmq'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../../test/testbed/free-port.ts'
 import { answerQuestions } from '../child.ts'
 
 async function start(redisUrl: string): Promise<number> {

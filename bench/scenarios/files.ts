@@ -3,7 +3,7 @@
 // on the same machine, whose work the campaign has to share it with.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { S3_KEYS, startS3Server } from '../../testbed/s3-server.ts'
+import { S3_KEYS, startS3Server } from '../../test/testbed/s3-server.ts'
 import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, show, start } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

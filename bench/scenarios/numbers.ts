@@ -3,7 +3,7 @@
 // time, by number, and what CPU time that takes. The contenders are measured in turn, each with processes and a Redis of
 // its own. Plain BullMQ has a queue with a limiter for each number.
 import { z } from 'zod'
-import { startBurners } from '../../testbed/burners.ts'
+import { startBurners } from '../../test/testbed/burners.ts'
 import type { Bench } from '../bench.ts'
 import type { Child } from '../child.ts'
 import { createClosing } from '../closing.ts'

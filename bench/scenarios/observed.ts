@@ -2,7 +2,7 @@
 // a copy of it from which the observers and the index of messages were taken out, in one run. Single messages are
 // accepted with the workers held back; then they are sent.
 import { fileURLToPath } from 'node:url'
-import { type Alteration, alteredBuild } from '../../testbed/altered-build.ts'
+import { type Alteration, alteredBuild } from '../../test/testbed/altered-build.ts'
 import { type Bench, compare } from '../bench.ts'
 import { acceptAndSend } from '../held-back.ts'
 import { type Laneway, startLaneway } from '../laneway.ts'

@@ -1,5 +1,5 @@
 // Everything in one command: producer and worker in this process, with a private Redis as a child unless REDIS_URL is set.
-// `npm start` runs this with the demo beside it (demo/start.ts).
+// `npm start` runs this with the demo beside it (packages/simulator/demo/start.ts).
 //
 // Parts are started in order and stopped in reverse: data folder, Redis, what stands beside, worker, producer. Killed at any
 // line, the next start finds what was left behind, ends it or takes it over, and goes on with the same data.

@@ -17,11 +17,11 @@ import {
 import { INTAKE_QUEUE } from '../../src/jobs/intake.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { takePort } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { loseIntakeJob, waitingInIntake } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const image = (to: string): Message => ({ to, type: 'image', image: { link: 'https://example.com/a.jpg' } })
 

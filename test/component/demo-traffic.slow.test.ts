@@ -1,8 +1,8 @@
 // Pins: made-up traffic comes through the public addresses, with failures and a campaign, is switched by those who run the
 // account, ends by itself, and is not there without a demo. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readDemoTemplates } from '../../demo/data.ts'
-import { createDemoTraffic } from '../../demo/traffic.ts'
+import { readDemoTemplates } from '../../packages/simulator/demo/data.ts'
+import { createDemoTraffic } from '../../packages/simulator/demo/traffic.ts'
 import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { silentLog } from '../support/app.ts'
 import { inspect } from '../support/declared-routes.ts'

@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { demoAccounts } from '../../demo/data.ts'
+import { demoAccounts } from '../../packages/simulator/demo/data.ts'
 import { createAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'

@@ -1,9 +1,9 @@
 // Pins: requests made from the description, in order, changed and hostile, with all kinds of credentials, get no 5xx and
 // nothing that is not described. The long form is `npm run fuzz`.
 import { expect, test } from 'vitest'
-import { createClient, NoAnswer } from '../../fuzz/exchange.ts'
-import { fuzz } from '../../fuzz/run.ts'
-import { openTarget } from '../../fuzz/target.ts'
+import { createClient, NoAnswer } from '../fuzz/exchange.ts'
+import { fuzz } from '../fuzz/run.ts'
+import { openTarget } from '../fuzz/target.ts'
 import { startTcpServer } from '../support/tcp-server.ts'
 
 test('three hundred generated requests find nothing', async () => {

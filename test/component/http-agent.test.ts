@@ -1,9 +1,9 @@
 // Pins: connections to providers are used again as long as that is safe, closed when nobody uses them, and never carry two
 // requests at once. Real: TCP and TLS.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Call } from '../../src/providers/http-contract.ts'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { closeConnectionOf, type HttpEnd, postJson } from '../../src/providers/http-call.ts'
+import type { Call } from '../../src/providers/http-contract.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 

@@ -5,11 +5,11 @@ import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { OUT_OF_TIME } from '../support/call-ends.ts'
 import { takePort } from '../support/processes.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 let agent: ReturnType<typeof createHttpAgent>
 beforeAll(() => {

@@ -23,7 +23,7 @@ import { clearingOf, inDoubtOn, messageRecord, namesOnLane, requeueableOn } from
 import { eventually } from '../support/wait.ts'
 
 const KEEP_MS = 3_600_000
-/** At the pace of the lane they would take 25 s. On an idle machine it is less than a second, see prove/. */
+/** At the pace of the lane they would take 25 s. On an idle machine it is less than a second, see test/prove/. */
 const SOON_MS = 12_000
 const definition = {
   sender: '1',

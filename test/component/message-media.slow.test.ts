@@ -11,10 +11,10 @@ import { addSender } from '../../src/accounts/add-sender.ts'
 import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { createMediaSource } from '../../src/providers/cloud-media.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 type Behave = (response: ServerResponse, request: IncomingMessage) => void
 

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { requireReplicas } from '../../src/redis/replication.ts'
 import { redisProblems, redisSettings } from '../../src/redis/safety.ts'
-import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 import { eventually } from '../support/wait.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'laneway-missing-replicas-'))
 let primary: RedisServer

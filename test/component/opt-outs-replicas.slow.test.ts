@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { contactsOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 let service: Service
 let tenant: Tenant

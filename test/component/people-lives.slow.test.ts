@@ -3,7 +3,7 @@
 // after an erasure was answered nothing of them stands anywhere but what docs/how-it-works/privacy.md names. `LIVES=2000` for more of
 // them; `SENDERS_STAY=1` without removed senders. Real: Redis, files. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createRandom, type Random } from '../../prove/random.ts'
+import { createRandom, type Random } from '../prove/random.ts'
 import { beginLife, spellingsOf, startWorld, type World } from '../support/people-lives.ts'
 
 const LIVES = Number(process.env.LIVES ?? 50)

@@ -5,14 +5,14 @@ import { createServer } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { CHAT_ERRORS } from '../../simulator/chat-errors.ts'
+import { CHAT_ERRORS } from '../../packages/simulator/src/chat-errors.ts'
 import type { Content } from '../../src/model/messages/content.ts'
 import { codeEntry } from '../../src/model/messages/provider-codes.ts'
 import type { PollEnd, Provider, ProviderSender } from '../../src/model/provider.ts'
 import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { codeIn, partnerApi } from '../../src/providers/partner-api.ts'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 interface Got {
   method: string

@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest'
 import { hasJobMovedOn } from '../../src/lanes/bullmq/open-queue.ts'
 import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { inTime, isHiddenCommand, isRedisAway, isUnknownScript, withTimeout } from '../../src/redis/errors.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
 import type { TestRedis } from '../support/redis.ts'
 import { sharedQueue } from '../support/state/queues.ts'
+import { listen } from '../testbed/free-port.ts'
 
 let server: TestRedis
 let redis: Redis

@@ -8,9 +8,9 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { nameInstallation } from '../../src/redis/installation.ts'
 import { checkRedis, redisProblems, redisSettings } from '../../src/redis/safety.ts'
 import { WATCH_MS, watchRedis } from '../../src/telemetry/redis-watch.ts'
-import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 import { keptLog } from '../support/app.ts'
 import { eventually } from '../support/wait.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'laneway-redis-watch-'))
 let server: RedisServer

@@ -7,12 +7,12 @@ import { findSender, replaceToken, type Sender, tokenPlaceOf } from '../../src/a
 import { createSeal, SealError } from '../../src/kernel/seal.ts'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const OLD = 'the old key of this installation is long enough'
 const NEW = 'the new key of this installation is long enough'

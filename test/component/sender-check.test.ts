@@ -9,11 +9,11 @@ import { checkSender } from '../../src/admin/check-sender.ts'
 import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { senderCheckSchema } from '../../src/model/accounts/sender-check.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 import { bringWebhook } from '../support/webhooks.ts'
+import { listen } from '../testbed/free-port.ts'
 
 /** Too short to be taken for a secret by its looks. */
 const TOKEN = '12.tok|en'

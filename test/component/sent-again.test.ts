@@ -7,10 +7,10 @@ import { listAttempts, noteAttempt } from '../../src/events/store/attempts.ts'
 import { countReopened, timesReopened } from '../../src/lanes/wake.ts'
 import { findCampaign, notePreflightStarts } from '../../src/recipients/campaigns.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { erasureRecord } from '../support/state/accounts.ts'
 import { campaignRecord } from '../support/state/messages.ts'
+import { listen } from '../testbed/free-port.ts'
 
 let server: TestRedis
 let redis: Redis

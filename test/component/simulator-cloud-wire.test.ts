@@ -2,8 +2,8 @@
 
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
-import { Webhooks } from '../../simulator/webhooks.ts'
+import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
+import { Webhooks } from '../../packages/simulator/src/webhooks.ts'
 import {
   cloudText,
   idOf,

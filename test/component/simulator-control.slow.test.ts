@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { StartError } from '../../simulator/config.ts'
-import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { StartError } from '../../packages/simulator/src/config.ts'
+import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import {
   cloudText,
   codeOf,

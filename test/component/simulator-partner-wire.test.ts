@@ -1,7 +1,7 @@
 // Pins: the partner wire of the simulator over real HTTP: acknowledgement, refusals, lookups, idempotency, ledger.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import {
   idOf,
   lookUp,

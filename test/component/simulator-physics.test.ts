@@ -2,7 +2,7 @@
 // and in the listing. Real: the simulator, HTTP.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Simulator, startSimulator } from '../../simulator/simulator.ts'
+import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { codeOf, post, postCloud, startWebhookReceiver } from '../support/simulator-wires.ts'
 
 const FIRST = '106540352242922'

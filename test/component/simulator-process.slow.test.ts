@@ -6,8 +6,8 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { listen } from '../../testbed/free-port.ts'
 import { cloudText, idOf, postCloud } from '../support/simulator-wires.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const main = fileURLToPath(new URL('../../dist/simulator/main.js', import.meta.url))
 const started: ChildProcess[] = []

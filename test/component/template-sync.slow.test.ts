@@ -18,12 +18,12 @@ import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { startWorker } from '../../src/worker/main.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
 import { slowness } from '../support/machine.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 let service: Service
 let tenant: Tenant

@@ -21,13 +21,13 @@ import { createCloudUploads } from '../../src/providers/cloud-upload.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { createUploads } from '../../src/worker/sending/uploads.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { anySender } from '../support/sending.ts'
 import { uploadOf } from '../support/state/messages.ts'
 import { pngWith } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const MB = 1024 * 1024
 let server: TestRedis

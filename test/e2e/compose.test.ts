@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { freePort } from '../../testbed/free-port.ts'
 import { becomes, sendImage } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { nothingLeft, processesNaming, startProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
+import { freePort } from '../testbed/free-port.ts'
 
 // Processes start in seconds, and on a busy machine in many.
 const SERVICES = ['redis', 'producer', 'worker', 'simulator'] as const

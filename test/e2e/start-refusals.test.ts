@@ -2,12 +2,12 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
-import { freePort } from '../../testbed/free-port.ts'
 import { becomes, sendImage } from '../support/calls.ts'
 import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway, testInFolder } from '../support/laneway.ts'
 import { nothingLeft, startProcess, takePort } from '../support/processes.ts'
 import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
+import { freePort } from '../testbed/free-port.ts'
 
 // Processes start in seconds, and on a busy machine in many.
 /** Starts it, waits for its end and returns what it wrote to stderr. */

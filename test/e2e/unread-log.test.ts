@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { secretKeysOf } from '../../src/kernel/seal.ts'
 import { readStats } from '../../src/telemetry/store/history.ts'
-import { startChild } from '../../testbed/children.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
+import { startChild } from '../testbed/children.ts'
 
 /** Their lines at level debug are more than what the pipe and the reader's own buffer hold. */
 const MESSAGES = 1_200

@@ -1,8 +1,8 @@
 // Pins: a client that hangs up, on any route and at any stage, ends nothing, is nobody's fault in the log, and leaves
 // neither drafts nor descriptors behind.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hangUp, STAGES, type WholeRequest, wholeRequest } from '../../prove/hostile/hang-ups.ts'
-import { watchProcess } from '../../prove/hostile/watch.ts'
+import { hangUp, STAGES, type WholeRequest, wholeRequest } from '../prove/hostile/hang-ups.ts'
+import { watchProcess } from '../prove/hostile/watch.ts'
 import { GALLERY, type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { DECLARED } from '../support/route-table.ts'

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { askOnce } from '../../prove/hostile/ask-once.ts'
-import { sendAtOnce } from '../../prove/hostile/raw-client.ts'
-import { hostileRequests } from '../../prove/hostile/requests.ts'
-import { createTurnReader, turnsFile } from '../../prove/hostile/turns.ts'
-import { watchProcess } from '../../prove/hostile/watch.ts'
+import { askOnce } from '../prove/hostile/ask-once.ts'
+import { sendAtOnce } from '../prove/hostile/raw-client.ts'
+import { hostileRequests } from '../prove/hostile/requests.ts'
+import { createTurnReader, turnsFile } from '../prove/hostile/turns.ts'
+import { watchProcess } from '../prove/hostile/watch.ts'
 import { APP_SECRET, type HostileGround, startHostileGround } from '../support/hostile-producer.ts'
 import { cpuSlowness } from '../support/machine.ts'
 import { DECLARED } from '../support/route-table.ts'
@@ -24,7 +24,7 @@ const MEMORY_MB = 400
 const notes = mkdtempSync(join(tmpdir(), 'laneway-turns-'))
 let ground: HostileGround
 beforeAll(async () => {
-  const preload = readFileSync(new URL('../../prove/preload/turns.ts', import.meta.url), 'utf8')
+  const preload = readFileSync(new URL('../prove/preload/turns.ts', import.meta.url), 'utf8')
   const where = `process.env.PROVE_TURNS = ${JSON.stringify(turnsFile(notes))}`
   ground = await startHostileGround({ preload: `${preload.replace('const file', `${where}\nconst file`)}` })
 })

@@ -10,9 +10,9 @@ import { createHttpServer } from '../../src/producer/http-server.ts'
 import { heldBytes } from '../../src/producer/overload/large-bodies.ts'
 import { route } from '../../src/producer/route.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
-import { listen } from '../../testbed/free-port.ts'
 import { silentLog, startApp } from '../support/app.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
+import { listen } from '../testbed/free-port.ts'
 
 let redis: Redis
 withOwnRedis(async (own) => {

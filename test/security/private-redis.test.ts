@@ -29,9 +29,9 @@ import {
   socketPathIn,
   startEmbeddedRedis,
 } from '../../src/start/embedded-redis.ts'
-import { startChild } from '../../testbed/children.ts'
 import { silentLog } from '../support/app.ts'
 import { eventually } from '../support/wait.ts'
+import { startChild } from '../testbed/children.ts'
 
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0

@@ -1,7 +1,7 @@
 // Pins small things that a reviewer found: headers of answers, cells of CSV, what a terminal is sent, ids in log lines, and
 // pages that talk to the simulator. Real: Redis, HTTP, producer, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startSimulator } from '../../simulator/simulator.ts'
+import { startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { printableJson } from '../../src/cli/print.ts'
 import { csvLine } from '../../src/files/csv.ts'
 import { withoutNumbers } from '../../src/kernel/masked.ts'

@@ -3,11 +3,11 @@
 import { createConnection, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { listen } from '../../testbed/free-port.ts'
 import { openTab, signIn, type Tab } from '../support/browser.ts'
 import { acts } from '../support/console-tab.ts'
 import { type ConsoleWorld, startConsoleWorld } from '../support/console-world.ts'
 import { eventually } from '../support/wait.ts'
+import { listen } from '../testbed/free-port.ts'
 
 /** A way to the producer that can be cut. */
 async function startWay(to: URL) {

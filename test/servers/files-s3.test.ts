@@ -12,10 +12,10 @@ import { type FileStore, readPart, removeAll } from '../../src/files/store.ts'
 import { createFolder } from '../../src/gallery/folders.ts'
 import { parseBucketAddress } from '../../src/kernel/bucket-address.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
-import { freePort } from '../../testbed/free-port.ts'
-import { S3_KEYS, type S3Server, startS3Server } from '../../testbed/s3-server.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
+import { freePort } from '../testbed/free-port.ts'
+import { S3_KEYS, type S3Server, startS3Server } from '../testbed/s3-server.ts'
 
 let dir: string
 let s3: S3Server

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import type { TlsOptions } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Authority, type Certificate, makeAuthority, makeCertificate } from '../../testbed/certificate.ts'
 import { startProcess } from '../support/processes.ts'
 import { httpAnswer } from '../support/tcp-server.ts'
 import { startTlsProvider, type TlsProvider } from '../support/tls-provider.ts'
+import { type Authority, type Certificate, makeAuthority, makeCertificate } from '../testbed/certificate.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'laneway-provider-certificates-'))
 let trusted: Authority

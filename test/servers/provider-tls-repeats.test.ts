@@ -8,9 +8,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
-import { makeCertificate } from '../../testbed/certificate.ts'
 import { httpAnswer } from '../support/tcp-server.ts'
 import { type Asked, type AskedStream, startTlsProvider, type TlsProvider } from '../support/tls-provider.ts'
+import { makeCertificate } from '../testbed/certificate.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'laneway-provider-repeats-'))
 const certificate = makeCertificate(dir)

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { freePort } from '../../testbed/free-port.ts'
-import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
 import { becomes, sendImage } from '../support/calls.ts'
 import { launchLaneway, startLaneway, testInFolder } from '../support/laneway.ts'
+import { freePort } from '../testbed/free-port.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 /** What Laneway may do there: everything but what only an operator needs. */
 const RULES = ['on', '>right', '~*', '&*', '+@all', '-flushall', '-flushdb', '-shutdown', '-replicaof', '-acl']

@@ -9,8 +9,8 @@ import { laneIdsOf } from '../../src/accounts/senders.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { roomToWait } from '../../src/messages/accept/waiting-quota.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
-import { type RedisCluster, startRedisCluster } from '../../testbed/redis-cluster.ts'
 import { accountRecord, sendersOf } from '../support/state/accounts.ts'
+import { type RedisCluster, startRedisCluster } from '../testbed/redis-cluster.ts'
 
 let cluster: RedisCluster
 let redis: Redis

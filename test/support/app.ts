@@ -9,7 +9,7 @@ import type { Route } from '../../src/producer/bind.ts'
 import { createGate } from '../../src/producer/gate.ts'
 import { createHttpServer } from '../../src/producer/http-server.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 /** No limit at all. */
 export const UNLIMITED: InstallationLimits = {

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { setSenderAccess } from '../../src/accounts/senders.ts'
 import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 import { startCampaigns } from './campaigns.ts'
 import type { Service } from './service.ts'
 

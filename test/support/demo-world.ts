@@ -1,7 +1,7 @@
 // A service with the accounts of the demo, in which the examples of the description are true: its senders, templates,
 // folders, files and lists have the ids that the examples name.
 
-import { seedDemo } from '../../demo/seed.ts'
+import { seedDemo } from '../../packages/simulator/demo/seed.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'

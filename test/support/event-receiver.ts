@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { z } from 'zod'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const event = z.object({
   type: z.string(),

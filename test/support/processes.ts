@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { startChild } from '../../testbed/children.ts'
-import { listen } from '../../testbed/free-port.ts'
+import { startChild } from '../testbed/children.ts'
+import { listen } from '../testbed/free-port.ts'
 import { eventually } from './wait.ts'
 
 /** How a process ended. */

@@ -1,7 +1,7 @@
 // A relay in front of a Redis that answers every command with an error for as long as a test wants it to.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 export interface RedisRelay {
   url: string

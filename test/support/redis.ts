@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { startRedisCluster } from '../../testbed/redis-cluster.ts'
-import { type RedisServer, startRedisServer } from '../../testbed/redis-server.ts'
+import { startRedisCluster } from '../testbed/redis-cluster.ts'
+import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 /** A Redis server of one's own. `stop` removes its files as well; stopping twice does no harm. */
 export type TestRedis = RedisServer

@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 export interface WireAnswer {
   status: number

@@ -1,7 +1,7 @@
 // A server on raw TCP for tests of what a client makes of a misbehaving one: it sees every byte and answers anything.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 export interface TcpServer {
   /** `http://127.0.0.1:<port>` */

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream, type Settings } from 'node:http2'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls'
-import type { Certificate } from '../../testbed/certificate.ts'
-import { listen } from '../../testbed/free-port.ts'
+import type { Certificate } from '../testbed/certificate.ts'
+import { listen } from '../testbed/free-port.ts'
 import { onRequest } from './tcp-server.ts'
 
 /** The connection under a request: ended with and without the goodbyes of TLS and TCP, and written to. */

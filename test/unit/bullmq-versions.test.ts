@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import ofBullmq from '../../vitest.bullmq.config.ts'
+import { bullmqTests } from '../support/bullmq-tests.ts'
 
 const named = z.record(z.string(), z.string())
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
@@ -16,14 +16,14 @@ test('the client takes every BullMQ from the oldest that its tests pass with to 
   expect(dependencies.bullmq).toBe(`>=5.21.0 <${nextMajor}.0.0`)
 })
 
-const files = ofBullmq.test?.include ?? []
+const files = bullmqTests({ isOfClientOnly: false })
 
 test('every file of tests that npm run test:bullmq names is there', () => {
   expect(files.filter((file) => !existsSync(file))).toEqual([])
 })
 
 test('npm run test:bullmq runs the tests of the client and those that know BullMQ themselves', () => {
-  const knows = /from '(bullmq|[./]*\/src\/queue\/[\w-]+\.ts|[./]*\/packages\/client\/src\/index\.ts)'/
+  const knows = /from '(bullmq|[./]*\/src\/lanes\/bullmq\/[\w-]+\.ts|[./]*\/packages\/client\/src\/index\.ts)'/
   const knowing = readdirSync('test/component')
     .map((file) => join('test/component', file))
     .filter((file) => knows.test(readFileSync(file, 'utf8')))

@@ -7,7 +7,7 @@ import { transformWithOxc } from 'vite'
 import { expect, test } from 'vitest'
 
 test.each(['SIGTERM', 'exit'])('what was started ends with who started it: %s', async (end) => {
-  const { code } = await transformWithOxc(readFileSync('testbed/children.ts', 'utf8'), 'children.ts')
+  const { code } = await transformWithOxc(readFileSync('test/testbed/children.ts', 'utf8'), 'children.ts')
   const script = `${code}
     const child = startChild(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'inherit'] })
     console.log(child.pid)

@@ -1,6 +1,6 @@
 // Pins: whatever the activity can tell, the console has words for.
 import { expect, test } from 'vitest'
-import { actionText } from '../../src/console/logic/words.ts'
+import { actionText } from '../../packages/console/src/logic/words.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 
 test('the console has words for each act over HTTP, and for what the edge refuses', () => {

@@ -1,7 +1,13 @@
 // Pins: filters of the console's search are kept by the address bar, and a bulk requeue never touches more than they say.
 import { expect, test } from 'vitest'
-import { filtersOf, instantOf, localOf, requeueBody, searchAddress } from '../../src/console/logic/message-filters.ts'
-import { bytesOf, likelyPhone, rowsHead } from '../../src/console/logic/rows-head.ts'
+import {
+  filtersOf,
+  instantOf,
+  localOf,
+  requeueBody,
+  searchAddress,
+} from '../../packages/console/src/logic/message-filters.ts'
+import { bytesOf, likelyPhone, rowsHead } from '../../packages/console/src/logic/rows-head.ts'
 import { textRecords } from '../../src/files/csv-head.ts'
 import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 

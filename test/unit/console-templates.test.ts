@@ -1,7 +1,6 @@
 // Pins: the form of a campaign asks for exactly what a template needs, and what it makes is accepted by the matcher.
 import { expect, test } from 'vitest'
-import { readDemoTemplates } from '../../demo/data.ts'
-import { previewOf } from '../../src/console/logic/template-preview.ts'
+import { previewOf } from '../../packages/console/src/logic/template-preview.ts'
 import {
   componentsOf,
   type Filling,
@@ -11,7 +10,8 @@ import {
   type Slot,
   slotsOf,
   type Template,
-} from '../../src/console/logic/template-slots.ts'
+} from '../../packages/console/src/logic/template-slots.ts'
+import { readDemoTemplates } from '../../packages/simulator/demo/data.ts'
 import { compileComponents } from '../../src/model/campaigns/parameters.ts'
 import { matchTemplate } from '../../src/model/templates/match-template.ts'
 import { shapeOf, templateSchema } from '../../src/model/templates/template.ts'

@@ -1,6 +1,6 @@
 // Pins: the messages of a conversation as the console puts its pages together.
 import { expect, test } from 'vitest'
-import { entriesOf, type Thread, withNewest, withOlder } from '../../src/console/logic/thread.ts'
+import { entriesOf, type Thread, withNewest, withOlder } from '../../packages/console/src/logic/thread.ts'
 import { listedReceived } from '../../src/messages/lookup/message-document.ts'
 import type { ReceivedParts } from '../../src/model/messages/received.ts'
 

@@ -1,8 +1,8 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
-import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../src/console/logic/lane-words.ts'
-import { ledgerOf, type Progress } from '../../src/console/logic/ledger.ts'
-import { may, type Session } from '../../src/console/logic/may.ts'
+import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../packages/console/src/logic/lane-words.ts'
+import { ledgerOf, type Progress } from '../../packages/console/src/logic/ledger.ts'
+import { may, type Session } from '../../packages/console/src/logic/may.ts'
 import {
   agoText,
   answerText,
@@ -14,9 +14,9 @@ import {
   spanText,
   timeMarks,
   valueMarks,
-} from '../../src/console/logic/numbers.ts'
-import { plainText } from '../../src/console/logic/plain-text.ts'
-import { stepText, timelineOf } from '../../src/console/logic/timeline.ts'
+} from '../../packages/console/src/logic/numbers.ts'
+import { plainText } from '../../packages/console/src/logic/plain-text.ts'
+import { stepText, timelineOf } from '../../packages/console/src/logic/timeline.ts'
 import { sharesOf } from '../../src/model/campaigns/campaign.ts'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
 

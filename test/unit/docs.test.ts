@@ -6,11 +6,11 @@ import { dirname, join, normalize } from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { SCENARIOS } from '../../prove/scenarios/all.ts'
-import { environment } from '../../simulator/config.ts'
+import { environment } from '../../packages/simulator/src/config.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { settings } from '../../src/kernel/config.ts'
 import { TAKEN_FIELDS } from '../../src/providers/cloud-webhook.ts'
+import { SCENARIOS } from '../prove/scenarios/all.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
 
 const pages = readPages()
@@ -218,8 +218,8 @@ test('every folder of src is in the table of modules', () => {
 
 test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {
   const guarantees = readPage('docs/how-it-works/guarantees.md')
-  const scenarios = readdirSync('prove/scenarios').filter((name) => name !== 'all.ts')
-  expect(scenarios.filter((name) => !guarantees.code.includes(`prove/scenarios/${name}`))).toEqual([])
+  const scenarios = readdirSync('test/prove/scenarios').filter((name) => name !== 'all.ts')
+  expect(scenarios.filter((name) => !guarantees.code.includes(`test/prove/scenarios/${name}`))).toEqual([])
   const known = SCENARIOS.map(({ name }) => name)
   const named = (page: Page) =>
     [...page.code, ...page.shell].flatMap((code) => /\bprove -- .*--only (\S+)/.exec(code)?.[1]?.split(',') ?? [])

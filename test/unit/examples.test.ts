@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { settings } from '../../src/kernel/config.ts'
-import { listen } from '../../testbed/free-port.ts'
+import { listen } from '../testbed/free-port.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/tracing/send.js')
 

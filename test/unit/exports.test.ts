@@ -4,18 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const FOLDERS = [
-  'src',
-  'demo',
-  'simulator',
-  'packages/client/src',
-  'testbed',
-  'test',
-  'prove',
-  'bench',
-  'fuzz',
-  'scripts',
-]
+const FOLDERS = ['src', 'packages/client/src', 'packages/console', 'packages/simulator', 'test', 'bench', 'scripts']
 
 const texts = new Map(
   FOLDERS.flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))

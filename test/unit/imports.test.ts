@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = resolve(import.meta.dirname, '../../src')
-const SIMULATOR = resolve(import.meta.dirname, '../../simulator')
+const SIMULATOR = resolve(import.meta.dirname, '../../packages/simulator/src')
 const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
 
 /**
@@ -127,8 +127,8 @@ test("the console's page loads only what a browser can run, and no schemas, whic
     reached.set(file, from)
     if (/\.tsx?$/.test(file)) for (const needed of neededBy(file)) visit(needed, file)
   }
-  visit('console/main.tsx', '')
-  expect(reached.has('console/pages/campaign-new.tsx')).toBe(true)
+  visit('packages/console/src/main.tsx', '')
+  expect(reached.has('packages/console/src/pages/campaign-new.tsx')).toBe(true)
   const packages = [...reached.keys()].filter((name) => !/\.(tsx?|css)$/.test(name))
   expect(packages.filter((name) => !/^(@preact\/signals|preact(\/\w+)?)$/.test(name))).toEqual([])
 })

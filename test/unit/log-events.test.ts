@@ -26,7 +26,7 @@ function logged(path: string): { event: string | undefined; place: string }[] {
   })
 }
 
-const calls = ['src', 'demo'].flatMap((folder) =>
+const calls = ['src', 'packages/simulator/demo'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .flatMap((name) => logged(join(folder, name))),

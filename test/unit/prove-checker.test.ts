@@ -1,6 +1,6 @@
 // The judge of `npm run prove`: every way of breaking the promise is found, and nothing else.
 import { expect, test } from 'vitest'
-import { type Case, judge } from '../../prove/checker.ts'
+import { type Case, judge } from '../prove/checker.ts'
 
 /** One message, accepted as `m1`, sent once, and its lookup says so. */
 const kept: Case = {

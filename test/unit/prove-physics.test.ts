@@ -1,11 +1,11 @@
 // The judge of the scenario provider-physics: each rule of WhatsApp that is broken is found, and nothing else.
 import { expect, test } from 'vitest'
-import { CODE_TEMPLATE } from '../../prove/physics/business.ts'
-import { figuresOf } from '../../prove/physics/judge-worlds.ts'
-import type { PhysicsLine } from '../../prove/physics/listing.ts'
-import { createRandom } from '../../prove/random.ts'
-import { brokenFigures, type Run } from '../../prove/scenario.ts'
-import { TEMPLATE } from '../../prove/tenant.ts'
+import { CODE_TEMPLATE } from '../prove/physics/business.ts'
+import { figuresOf } from '../prove/physics/judge-worlds.ts'
+import type { PhysicsLine } from '../prove/physics/listing.ts'
+import { createRandom } from '../prove/random.ts'
+import { brokenFigures, type Run } from '../prove/scenario.ts'
+import { TEMPLATE } from '../prove/tenant.ts'
 
 const run: Run = {
   random: createRandom(1),

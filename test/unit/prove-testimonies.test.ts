@@ -1,8 +1,8 @@
 // The proof reads a service that still works: what happens between two reads is never taken for a broken promise, and what
 // is broken is found all the same.
 import { describe, expect, test } from 'vitest'
-import { untilOver } from '../../prove/rest.ts'
-import { judgeInOrder, type Named } from '../../prove/testimonies.ts'
+import { untilOver } from '../prove/rest.ts'
+import { judgeInOrder, type Named } from '../prove/testimonies.ts'
 
 /** A service with one message; `moves` happen one by one, the next before each read. */
 function world(moves: readonly ((world: World) => void)[], begun: Partial<World> = {}) {

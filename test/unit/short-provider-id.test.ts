@@ -1,7 +1,7 @@
 // Pins: an id of WhatsApp is the same again, and takes 60 of 100 of the room at most when it has its usual shape.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { inboundId, outboundId } from '../../simulator/wamid.ts'
+import { inboundId, outboundId } from '../../packages/simulator/src/wamid.ts'
 import { restoreProviderId, shortenProviderId } from '../../src/kernel/message-id.ts'
 
 const SAMPLE = 'wamid.HBgLMTY1MDM4Nzk0MzkVAgARGBI4MjZGRDA0OUE2OTQ3RkEyMzcA'

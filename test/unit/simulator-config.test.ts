@@ -1,7 +1,7 @@
 // Pins: the settings of the simulator, their defaults, and the sentence for each wrong one.
 
 import { describe, expect, test } from 'vitest'
-import { readSimulatorConfig, StartError } from '../../simulator/config.ts'
+import { readSimulatorConfig, StartError } from '../../packages/simulator/src/config.ts'
 
 test('an empty environment gives the documented defaults', () => {
   expect(readSimulatorConfig({})).toEqual({

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { BEHAVIOURS, RESERVED_PREFIX } from '../../simulator/behaviours.ts'
-import { environment } from '../../simulator/config.ts'
-import { controlSchema } from '../../simulator/control.ts'
+import { BEHAVIOURS, RESERVED_PREFIX } from '../../packages/simulator/src/behaviours.ts'
+import { environment } from '../../packages/simulator/src/config.ts'
+import { controlSchema } from '../../packages/simulator/src/control.ts'
 
 const page = readFileSync(new URL('../../docs/guides/simulator.md', import.meta.url), 'utf8')
 

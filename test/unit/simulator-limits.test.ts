@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Limits } from '../../simulator/limits.ts'
-import type { Submission } from '../../simulator/submission.ts'
+import { Limits } from '../../packages/simulator/src/limits.ts'
+import type { Submission } from '../../packages/simulator/src/submission.ts'
 
 const start = 1_800_000_000_000
 

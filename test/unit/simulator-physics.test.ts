@@ -1,8 +1,8 @@
 // Pins: what WhatsApp does to a message by rules that nobody tells beforehand, each rule alone, with the time given.
 import { describe, expect, test } from 'vitest'
-import type { Line } from '../../simulator/physics/listing.ts'
-import { type Plan, planSchema, plansSchema } from '../../simulator/physics/plan.ts'
-import { Portfolio } from '../../simulator/physics/portfolio.ts'
+import type { Line } from '../../packages/simulator/src/physics/listing.ts'
+import { type Plan, planSchema, plansSchema } from '../../packages/simulator/src/physics/plan.ts'
+import { Portfolio } from '../../packages/simulator/src/physics/portfolio.ts'
 
 const DAY = 10_000
 const start = 1_800_000_000_500

@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Refusal } from '../../simulator/chat-errors.ts'
+import type { Refusal } from '../../packages/simulator/src/chat-errors.ts'
 import {
   cloudMessage,
   type PartnerMessage,
   partnerServiceMessage,
   partnerTemplateMessage,
-} from '../../simulator/message-schema.ts'
-import { checkMessage } from '../../simulator/request-check.ts'
+} from '../../packages/simulator/src/message-schema.ts'
+import { checkMessage } from '../../packages/simulator/src/request-check.ts'
 import { cloudText, partnerImage, partnerTemplate } from '../support/simulator-wires.ts'
 
 type Body = Record<string, unknown>

@@ -1,9 +1,9 @@
 // Pins: which behaviours a request draws, from its number and from the rules of the control endpoint.
 
 import { describe, expect, test } from 'vitest'
-import { type Behaviour, behaviourNamed } from '../../simulator/behaviours.ts'
-import { type Rule, Rules } from '../../simulator/rules.ts'
-import type { Submission } from '../../simulator/submission.ts'
+import { type Behaviour, behaviourNamed } from '../../packages/simulator/src/behaviours.ts'
+import { type Rule, Rules } from '../../packages/simulator/src/rules.ts'
+import type { Submission } from '../../packages/simulator/src/submission.ts'
 
 const GOOD = '491701234567'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BEHAVIOURS } from '../../simulator/behaviours.ts'
+import { BEHAVIOURS } from '../../packages/simulator/src/behaviours.ts'
 import {
   ARRIVES,
   BACKWARDS,
@@ -14,7 +14,7 @@ import {
   SILENT,
   standingOf,
   updatesOf,
-} from '../../simulator/timeline.ts'
+} from '../../packages/simulator/src/timeline.ts'
 
 const delays = { sentMs: 300, deliveredMs: 1500, readMs: 4000 }
 const accepted = 1_000_000

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BEHAVIOURS } from '../../simulator/behaviours.ts'
-import { inboundId, outboundId, readOutboundId } from '../../simulator/wamid.ts'
+import { BEHAVIOURS } from '../../packages/simulator/src/behaviours.ts'
+import { inboundId, outboundId, readOutboundId } from '../../packages/simulator/src/wamid.ts'
 
 const facts = fc.record({
   wire: fc.constantFrom('partner' as const, 'cloud' as const),

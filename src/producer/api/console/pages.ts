@@ -1,4 +1,4 @@
-// Serves the pages of the console, which Vite builds from src/console into dist/console. The files are public; their data
+// Serves the pages of the console, which Vite builds from packages/console/src into dist/console. The files are public; their data
 // takes a session. The Content-Security-Policy keeps them from loading from or sending to another host.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -1,0 +1,150 @@
+// Business portfolios: the numbers that share one daily limit of people at WhatsApp, and how much of it is used.
+import type { SenderDocument as Sender } from '../../../../src/model/accounts/sender.ts'
+import type { PortfolioDocument as Portfolio } from '../../../../src/model/portfolio.ts'
+import { countText, shareText } from '../logic/numbers.ts'
+import { ask, thenNotify } from '../parts/form.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Badge, Gauge, LaneLink, sentence, Until } from '../parts/text.tsx'
+import { useLoad } from '../state/hooks.ts'
+import { call, dataOf } from '../state/http.ts'
+import { loadSenders } from '../state/library.ts'
+
+const EVERY_MS = 5_000
+const ADDRESS = '/admin/portfolios'
+
+/** The list, with buttons to create, change and remove. */
+export function Portfolios() {
+  const senders = useLoad('senders', loadSenders).value ?? []
+  return (
+    <Page title="Portfolios" main={['Create a portfolio', createPortfolio]}>
+      <p>
+        WhatsApp counts the people to whom a business writes first in 24 hours, over all numbers of its portfolio.
+        Campaigns stop before the limit and go on by themselves; the reserve is kept for transactional templates such as
+        codes.
+      </p>
+      <List
+        cards
+        caption="Portfolios"
+        from={listAt<Portfolio>(ADDRESS)}
+        every={EVERY_MS}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No portfolio yet.">
+            Without one Laneway knows of no daily limit. Create one with the limit that WhatsApp shows, then put senders
+            into it on <a href="/console/senders">their page</a>.
+          </Empty>
+        }
+        columns={[
+          { title: 'Portfolio', head: true, text: ({ id, name }) => `${id} ${name}` },
+          { title: 'Used', cell: Used },
+          {
+            title: 'Campaigns',
+            cell: MayWrite,
+            note: ({ free_at }) => free_at !== null && <>next place {<Until at={free_at} />}</>,
+          },
+          { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
+          { title: 'Held', count: ({ held }) => held, wide: true },
+          { title: 'Senders', cell: ({ id }) => <Members senders={senders.filter((each) => each.portfolio === id)} /> },
+        ]}
+        actions={(portfolio) => [
+          ['Change', portfolio.name, () => changePortfolio(portfolio)],
+          ['Remove', portfolio.name, () => removePortfolio(portfolio)],
+        ]}
+      />
+    </Page>
+  )
+}
+
+/** People counted, as a bar. */
+function Used({ name, used, daily_limit: limit }: Portfolio) {
+  if (limit === null) return <span class="quiet">no limit, nobody is counted</span>
+  return (
+    <span class="used">
+      <span class="number">
+        {countText(used)} of {countText(limit)}
+      </span>
+      <Gauge label={`People counted for ${name}`} value={used} most={limit} />
+      <span class="quiet">{shareText(used, limit)}</span>
+      {used >= limit && <Badge tone="bad">limit spent</Badge>}
+    </span>
+  )
+}
+
+/** Whether campaigns can write to somebody new, or when. */
+const MayWrite = ({ free_at }: Portfolio) =>
+  free_at === null ? <Badge tone="good">may write</Badge> : <Badge tone="wait">wait</Badge>
+
+const Members = ({ senders }: { senders: readonly Sender[] }) =>
+  senders.length === 0 ? (
+    <span class="quiet">none</span>
+  ) : (
+    <ul class="plain">
+      {senders.map(({ id, name, number }) => (
+        <li key={id}>
+          <LaneLink sender={id} name={name || number} />
+        </li>
+      ))}
+    </ul>
+  )
+
+const LIMIT = {
+  kind: 'number',
+  label: 'Daily limit',
+  min: '1',
+  step: '1',
+  help: 'People in 24 hours to whom its numbers may write first, as WhatsApp shows it. Empty: no limit.',
+} as const
+const RESERVE = {
+  kind: 'number',
+  label: 'Reserve in percent',
+  min: '0',
+  max: '100',
+  step: '1',
+  help: 'Share of the limit that campaigns leave to transactional templates.',
+} as const
+
+const bodyOf = ({ name, limit, reserve }: { name: string; limit: string; reserve: string }) => ({
+  name: name.trim(),
+  daily_limit: limit.trim() === '' ? null : Number(limit),
+  ...(reserve.trim() !== '' && { reserve_percent: Number(reserve) }),
+})
+
+const createPortfolio = (): void =>
+  ask({
+    title: 'Create a portfolio',
+    verb: 'Create the portfolio',
+    fields: {
+      name: { label: 'Name', required: true },
+      limit: LIMIT,
+      reserve: { ...RESERVE, help: `${RESERVE.help} Empty: the usual one.` },
+    },
+    act: async (values, headers) => {
+      const { id } = await dataOf<Portfolio>('POST', ADDRESS, { body: bodyOf(values), headers })
+      return `Portfolio ${id} is created. Put senders into it on the page of senders.`
+    },
+  })
+
+const changePortfolio = ({ id, name, daily_limit, reserve_percent }: Portfolio): void =>
+  ask({
+    title: `Change portfolio ${id}`,
+    verb: 'Change',
+    fields: {
+      name: { label: 'Name', required: true, value: name },
+      limit: { ...LIMIT, value: daily_limit === null ? '' : String(daily_limit) },
+      reserve: { ...RESERVE, required: true, value: String(reserve_percent) },
+    },
+    note: 'In force within two seconds. People who are counted stay counted.',
+    act: (values) =>
+      thenNotify(call('PATCH', `${ADDRESS}/${id}`, { body: bodyOf(values) }), `Portfolio ${id} is changed.`),
+  })
+
+/** The server refuses this while senders belong to it. */
+const removePortfolio = ({ id, name }: Portfolio): void =>
+  ask({
+    title: `Remove portfolio ${id}`,
+    verb: 'Remove the portfolio',
+    danger: true,
+    text: sentence`This removes ${name} and its limit. It is refused as long as senders belong to it.`,
+    act: () => thenNotify(call('DELETE', `${ADDRESS}/${id}`), `Portfolio ${id} is removed.`),
+  })

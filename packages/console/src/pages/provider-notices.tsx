@@ -1,0 +1,119 @@
+// What WhatsApp has told of accounts, numbers and templates besides messages, live, by field, sender and template.
+import type { NoticeDocument as Notice } from '../../../../src/model/notice.ts'
+import { NEWS_FIELDS } from '../../../../src/providers/news.ts'
+import { counted } from '../logic/numbers.ts'
+import { noticeTone } from '../logic/words.ts'
+import { Field } from '../parts/fields.tsx'
+import { List, listAt } from '../parts/list.tsx'
+import { Empty, Page } from '../parts/page.tsx'
+import { Badge, LaneLink, Text, words } from '../parts/text.tsx'
+import { actingFor, addressOf, isOperator } from '../state/http.ts'
+import { snapshot } from '../state/live.ts'
+import { go, place } from '../state/router.ts'
+
+const EVERY_MS = 5_000
+const FIELDS = [...NEWS_FIELDS, 'user_preferences', 'user_actions', 'errors'] as const
+
+/** The list; `?field=`, `?sender=` and `?template=` filter it. */
+export function ProviderNotices() {
+  const { query } = place.value
+  const filter = {
+    field: query.get('field') ?? '',
+    sender: query.get('sender') ?? '',
+    template: query.get('template') ?? '',
+  }
+  const to = (changes: Partial<typeof filter>): void => go(addressOf('/console/notices', { ...filter, ...changes }))
+  const isFiltered = Object.values(filter).some((value) => value !== '')
+  const lanes = [...(snapshot.value?.lanes ?? [])].sort((one, other) => one.sender - other.sender)
+  const nameOf = (sender: number): string => lanes.find((lane) => lane.sender === sender)?.name ?? ''
+  return (
+    <Page title="Notices">
+      <p>
+        What WhatsApp tells of accounts, numbers and templates. Laneway applies what it understands, and keeps all of it
+        for 90 days.
+      </p>
+      <search class="filters">
+        <Field
+          label="About"
+          value={filter.field}
+          onValue={(field) => to({ field })}
+          options={[['', 'anything'], ...FIELDS.map((field) => [field, fieldText(field)] as const)]}
+        />
+        <Field
+          label="Sender"
+          value={filter.sender}
+          onValue={(sender) => to({ sender })}
+          options={[['', 'any'], ...lanes.map(({ sender, name }) => [String(sender), `${sender} ${name}`] as const)]}
+        />
+        <Field
+          label="Template"
+          kind="search"
+          value={filter.template}
+          placeholder="any"
+          onValue={(template) => to({ template: template.trim() })}
+        />
+      </search>
+      <List
+        key={JSON.stringify(filter)}
+        cards
+        caption="Notices"
+        from={listAt<Notice>('/admin/notices', { limit: 50, ...filter })}
+        every={EVERY_MS}
+        more="Show older ones"
+        keyOf={({ id, account }) => `${account} ${id}`}
+        empty={
+          isFiltered ? (
+            <Empty title="WhatsApp has told nothing like that.">
+              <a href="/console/notices">Show all notices</a>
+            </Empty>
+          ) : (
+            <Empty title="WhatsApp has told nothing yet.">
+              Have it send the webhooks of these fields as well; <a href="/console/senders">Senders</a> has the address.
+            </Empty>
+          )
+        }
+        columns={[
+          { title: 'When', at: ({ at }) => at },
+          {
+            title: 'What',
+            head: true,
+            cell: ({ event, sentence }) => (
+              <>
+                {event !== null && <Badge tone={noticeTone(event)}>{event}</Badge>} <Text text={sentence} />
+              </>
+            ),
+            note: detailsText,
+          },
+          { title: 'About', wide: true, text: ({ field }) => fieldText(field) },
+          isOperator.value &&
+            actingFor.value === undefined && {
+              title: 'Account',
+              wide: true,
+              text: ({ account }) => String(account ?? ''),
+            },
+          {
+            title: 'Sender',
+            cell: ({ sender }) => (sender === null ? '–' : <LaneLink sender={sender} name={nameOf(sender)} />),
+          },
+          {
+            title: 'Template',
+            text: ({ template }) => template && `${template.name} (${template.language})`,
+          },
+        ]}
+      />
+    </Page>
+  )
+}
+
+/** Such as `template status`, of `message_template_status_update`. */
+const fieldText = (field: string): string =>
+  field
+    .replace(/^message_/, '')
+    .replace(/_update$/, '')
+    .replaceAll('_', ' ')
+
+function detailsText({ details, missed }: Notice) {
+  const said = Object.entries(details).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
+  if (missed > 0) said.push(`${counted(missed, 'notice')} before it came too fast to be kept`)
+  return said.length > 0 && words`${said.join('; ')}`
+}
