@@ -12,7 +12,7 @@ const marker = (name) => `<!-- made: ${name} -->`
 export async function writeReference({ isDry = false } = {}) {
   const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href)
   const [{ settings }, { createProgram }, { createDescription }] = await Promise.all([
-    load('config.js'),
+    load('kernel/config.js'),
     load('cli/program.js'),
     load('producer/openapi/document.js'),
   ])

@@ -16,9 +16,9 @@ const AT_LEAST = 0.95
 
 /** What takes the observers and the index away. */
 export const UNOBSERVED: readonly Alteration[] = [
-  { file: 'observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
+  { file: 'redis/observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
   {
-    file: 'queue/lane/queues.js',
+    file: 'lanes/queues.js',
     find: 'areNew ? messages.map(indexedOf)',
     replace: 'false ? messages.map(indexedOf)',
   },

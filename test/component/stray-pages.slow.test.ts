@@ -14,7 +14,7 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(300, { LANEWAY_SEND_TIMEOUT_SECONDS: '2' })
+  world = await startCampaignsOnStandIn(300, { LANEWAY_SEND_TIMEOUT_SECONDS: '60' })
   ;({ service, product } = world)
 })
 afterEach(() => world.reset())

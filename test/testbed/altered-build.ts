@@ -14,8 +14,8 @@ export interface Alteration {
 export function alteredBuild(build: string, to: string, ...alterations: readonly Alteration[]): string {
   cpSync(build, to, { recursive: true })
   // A build reads its version from beside it.
-  const manifest = join(build, '../../package.json')
-  if (existsSync(manifest)) cpSync(manifest, join(to, '../../package.json'))
+  const manifest = join(build, '../package.json')
+  if (existsSync(manifest)) cpSync(manifest, join(to, '../package.json'))
   for (const { file, find, replace } of alterations) {
     const path = join(to, file)
     const parts = readFileSync(path, 'utf8').split(find)

@@ -33,7 +33,7 @@ test('the log writes its errors that way', () => {
 const LINES = 20_000
 /** As a process that logs 4 MB and goes on; says on its error output how long its event loop stood still at most. */
 const busy = (then: string) => `
-  import { createLog } from './dist/log.js'
+  import { createLog } from './dist/kernel/log.js'
   const log = createLog({ logLevel: 'info' }, 'test')
   let last = performance.now(), most = 0
   setInterval(() => { most = Math.max(most, performance.now() - last); last = performance.now() }, 5)
@@ -95,7 +95,7 @@ test.each([
   ["setTimeout(() => { throw new Error('uncaught') })", 1],
 ])('what was logged before %s is read to its end by a reader that is slow', async (end, exitCode) => {
   const child = run(`
-    import { createLog } from './dist/log.js'
+    import { createLog } from './dist/kernel/log.js'
     const log = createLog({ logLevel: 'info' }, 'test')
     for (let i = 0; i < 3000; i += 1) log.info({ i, filler: 'x'.repeat(150) }, 'line')
     ${end}`)

@@ -5,6 +5,8 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 
 const TEST = resolve(import.meta.dirname, '..')
+/** They judge what is kept from outside, and arrange trouble in it. */
+const NO_TESTS = /^(prove|fuzz|testbed)\//
 const DOOR = 'support/state/'
 
 /** Tests of the storage itself: of keys, of BullMQ's layout, and of what the documentation says of them. */
@@ -17,7 +19,7 @@ const KNOWING = [
 ]
 
 const KNOWS: readonly RegExp[] = [
-  /(from |import\()'[^']*(redis\/keys|queue\/layout)\.ts'/,
+  /(from |import\()'[^']*(redis\/keys|bullmq\/layout)\.ts'/,
   /\b(from |import\(|require\(|of\()'bullmq'/,
   // Keys written out: ours and those of the intake queue, what stands in braces in one, and what BullMQ's end with.
   /\b(lw|bull):/,
@@ -31,7 +33,7 @@ const KNOWS: readonly RegExp[] = [
 
 /** Files of tests that know it. The measure is wide: who searches for keys or waits for one by its end knows it as well. */
 const knowing = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.(ts|mjs)$/.test(file) && !file.includes('node_modules/'))
+  .filter((file) => /\.(ts|mjs)$/.test(file) && !file.includes('node_modules/') && !NO_TESTS.test(file))
   .filter((file) => KNOWS.some((pattern) => pattern.test(readFileSync(join(TEST, file), 'utf8'))))
   .sort()
 

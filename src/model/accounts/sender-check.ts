@@ -119,7 +119,7 @@ function notKnown(what: string, asked: Exclude<Asked<unknown>, { kind: 'known' }
 
 const HOUR_MS = 3_600_000
 
-/** Which webhooks came lately; see store/webhook-arrivals.ts. */
+/** Which webhooks came lately; see accounts/webhook-arrivals.ts. */
 interface CameLately {
   lastGoodAtMs: number | null
   refusedLastHour: number

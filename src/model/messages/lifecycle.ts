@@ -1,4 +1,4 @@
-// The life of a message as a table. Redis takes the steps (store/scripts/message-lifecycle.lua) and is given this table
+// The life of a message as a table. Redis takes the steps (lanes/messages/scripts/message-lifecycle.lua) and is given this table
 // when a script is loaded, so that the states, their letters and the moves stand here only.
 //
 //   queued ─> sending ─> sent ─> delivered ─> read
