@@ -17,7 +17,7 @@ import {
   sendersOfAccountKey,
 } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
-import { dropKeptLane, keepLaneUntil } from './kept-lanes.ts'
+import { dropKeptLane, keepLaneUntil } from './retained-lanes.ts'
 import {
   accessFields,
   defaultSender,
@@ -148,7 +148,7 @@ const READ_AGAIN_MS = 1_500
  * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
  * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
  * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`
- * at least, and for as long as anything of its lane is kept (kept-lanes.ts). Unless it `isKnown`, nobody is waited for.
+ * at least, and for as long as anything of its lane is kept (retained-lanes.ts). Unless it `isKnown`, nobody is waited for.
  * Dying in between leaves a sender that takes no new messages and can be removed again.
  */
 export function removeSender(

@@ -8,7 +8,7 @@ import type { Redis } from '../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
 import { type Standing, tellNewest, type Word, wordField, wordText } from '../redis/newest.ts'
 import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
-import { keptLanes } from './kept-lanes.ts'
+import { retainedLanes } from './retained-lanes.ts'
 
 /** Messages per second of a new sender: WhatsApp's default for one number. */
 export const DEFAULT_RATE = 80
@@ -134,7 +134,7 @@ export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): num
 
 /** The same with the removed senders that anything is kept of. */
 export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
-  readSenders(redis, await keptLanes(redis, account))
+  readSenders(redis, await retainedLanes(redis, account))
 
 async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender[]> {
   const senders = await Promise.all(ids.map((id) => findSender(redis, id)))

@@ -5,7 +5,7 @@
 // from its arrival on. So each lane is checked when its time seems over, and kept on while something is left.
 
 import { findKeptAccount, keptAccounts } from '../accounts/accounts.ts'
-import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/kept-lanes.ts'
+import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/retained-lanes.ts'
 import { expireDrafts } from '../campaigns/fan-out/housekeeping.ts'
 import { statesOf, trimCampaigns } from '../campaigns/store/list.ts'
 import { forgetCursors } from '../events/store/endpoints.ts'

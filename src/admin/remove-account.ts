@@ -6,7 +6,7 @@
 
 import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '../accounts/accounts.ts'
 import { forgetCredentials } from '../accounts/credentials.ts'
-import { keptLanes } from '../accounts/kept-lanes.ts'
+import { retainedLanes } from '../accounts/retained-lanes.ts'
 import { listSenders } from '../accounts/senders.ts'
 import { dropSync, plannedSyncs } from '../accounts/template-syncs.ts'
 import { forgetWebhookArrivals } from '../accounts/webhook-arrivals.ts'
@@ -104,7 +104,7 @@ async function forgetBelongings(redis: Redis, id: number): Promise<void> {
 export async function endAccount(deps: RemovalDeps, id: number, retentionMs: number): Promise<boolean> {
   const { redis } = deps
   await removeAccount(deps, id, retentionMs)
-  if ((await keptLanes(redis, id)).length > 0) return false
+  if ((await retainedLanes(redis, id)).length > 0) return false
   const { optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones } = contactKeys(id)
   await redis.del(optOuts, optOutSources, optOutEnds, erasedOptOuts, tombstones)
   await forgetAllNames(redis, id)

@@ -1,6 +1,6 @@
 // Erases a person of an account everywhere. Each part may be done any number of times: a process that takes over after a
 // crash starts again and finds only what is left.
-import { keptLanes } from '../accounts/kept-lanes.ts'
+import { retainedLanes } from '../accounts/retained-lanes.ts'
 import { filesSentBy } from '../gallery/received-media.ts'
 import { removeFile } from '../gallery/remove-files.ts'
 import { INTAKE_QUEUE, intakeRefusalSchema } from '../jobs/intake.ts'
@@ -41,7 +41,7 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   for (const name of names) busy += await eraseName(deps, { ...of, person: name })
   // Never written to again means that: only who it was is forgotten.
   await eraseOptOut(redis, account, names)
-  const lanes = await keptLanes(redis, account)
+  const lanes = await retainedLanes(redis, account)
   for (const lane of lanes) await forgetCap(redis, { lane }, names)
   for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, names)
   // Last, once nothing else of them is left to be looked for.
@@ -55,7 +55,7 @@ async function eraseName(deps: EraseDeps & { log: Log }, of: Forgotten): Promise
   const { id, account, person } = of
   // First: a preflight that begins from now on does not find the person.
   if (await deleteContact(redis, account, { phone: person })) await countErased(redis, id, 'contacts', 1)
-  const lanes = await keptLanes(redis, account)
+  const lanes = await retainedLanes(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
   await countErased(redis, id, 'recipients', inFiles.recipients)
   await countErased(redis, id, 'messages', inFiles.messages)

@@ -1,7 +1,7 @@
 // Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
 
 import { appendToAuditLog } from '../accounts/audit-log.ts'
-import { dropKeptLane, type RemovedLane } from '../accounts/kept-lanes.ts'
+import { dropKeptLane, type RemovedLane } from '../accounts/retained-lanes.ts'
 import {
   findSender,
   listSenders,

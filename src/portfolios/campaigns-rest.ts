@@ -1,6 +1,6 @@
 // Campaigns of a lane rest: WhatsApp has held its number back for spam, and takes transactional messages perhaps. Nothing of
 // class campaign is claimed until it is over; whether the number sends at all, one transactional message a minute asks
-// (lanes/cooldown.ts). Asked before each claim, together with the other rules (worker/sending/admission.ts).
+// (lanes/cooldown.ts). Asked before each claim, together with the other rules (worker/sending/provider-rules.ts).
 import { masked } from '../kernel/masked.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'

@@ -25,9 +25,9 @@ export interface Ask {
   opensConversation: boolean
 }
 
-/** Whether it may leave: `counted`: its person counts from now on. `holdsPlace`: one of those for held messages. */
-export type Admission =
-  | { verdict: 'ok'; counted?: true; holdsPlace?: true }
+/** Whether it may leave: `counted`: its person counts from now on. `hasHeldPlace`: one of those for held messages. */
+export type RuleVerdict =
+  | { verdict: 'ok'; counted?: true; hasHeldPlace?: true }
   | { verdict: 'person_capped' | 'portfolio_limit' | 'held'; untilMs: number; waitMs: number }
 
 /** The time, where it is not that of Redis. */
@@ -40,8 +40,8 @@ const PLACE_MS = 5 * 60_000
 /** The same of one that is held: WhatsApp decides within hours, and tells by webhook. */
 const HELD_MS = 24 * 3_600_000
 
-const admitScript = defineScriptOfMany(import.meta.url, 'rules-admit')
-const admitted = z.array(
+const checkScript = defineScriptOfMany(import.meta.url, 'rules-check')
+const checkReply = z.array(
   z.union([
     z.tuple([z.literal('ok'), z.number(), z.number()]),
     z.tuple([z.enum(['person_capped', 'portfolio_limit', 'held']), z.number(), z.number()]),
@@ -49,12 +49,12 @@ const admitted = z.array(
 )
 
 /** Which of these messages may leave, in their order; what leaves is counted. */
-export async function admit(
+export async function checkProviderRules(
   redis: Redis,
   owner: RulesOwner,
   asks: readonly Ask[],
   { mostHeld, nowMs }: { mostHeld: number } & At,
-): Promise<Admission[]> {
+): Promise<RuleVerdict[]> {
   if (asks.length === 0) return []
   const { budget, counts, held, cap, people } = keysOf(owner)
   const { dailyLimit, reservePercent } = owner.portfolio ?? { dailyLimit: null, reservePercent: 0 }
@@ -67,41 +67,41 @@ export async function admit(
   const each = asks.map(({ name, names, isMarketing, isCampaign, opensConversation }) => ({
     args: {
       ...{ message: name, names: isMarketing ? names.flatMap(namesOfPerson) : [], isMarketing, isCampaign },
-      ...(opensConversation && dailyLimit !== null && hashesOf(names)),
+      ...(opensConversation && dailyLimit !== null && budgetCell(names)),
     },
   }))
-  const results = admitted.parse(await admitScript(redis, { budget, counts, held }, args, each))
+  const results = checkReply.parse(await checkScript(redis, { budget, counts, held }, args, each))
   return results.map((result) => {
     if (result[0] !== 'ok') return { verdict: result[0], untilMs: result[1], waitMs: result[2] }
     const [, counted, place] = result
-    return { verdict: 'ok', ...(counted === 1 && { counted: true }), ...(place === 1 && { holdsPlace: true }) }
+    return { verdict: 'ok', ...(counted === 1 && { counted: true }), ...(place === 1 && { hasHeldPlace: true }) }
   })
 }
 
-const settleScript = defineScript(import.meta.url, 'rules-settle')
+const settleCountScript = defineScript(import.meta.url, 'rules-settle')
 
 /** What was counted for a message. */
 export interface Counted {
   name: string
   names: Names
   counted?: boolean | undefined
-  holdsPlace?: boolean | undefined
+  hasHeldPlace?: boolean | undefined
 }
 
 /** Gives back what was counted for a message that is proven not to have left. */
-export async function giveBack(redis: Redis, owner: RulesOwner, of: Counted, at: At = {}): Promise<void> {
-  if (of.holdsPlace) await releasePlace(redis, owner, of.name)
-  if (of.counted) await settlePerson(redis, owner, of.names, false, at)
+export async function refundCount(redis: Redis, owner: RulesOwner, of: Counted, at: At = {}): Promise<void> {
+  if (of.hasHeldPlace) await releaseHeldPlace(redis, owner, of.name)
+  if (of.counted) await settleCount(redis, owner, of.names, false, at)
 }
 
 /**
  * The message for which the person was counted is proven to have left. Should that be lost, the next message to them counts
  * them once more, from then on.
  */
-export const confirmCounted = (redis: Redis, owner: RulesOwner, names: Names, at: At = {}): Promise<void> =>
-  settlePerson(redis, owner, names, true, at)
+export const commitCount = (redis: Redis, owner: RulesOwner, names: Names, at: At = {}): Promise<void> =>
+  settleCount(redis, owner, names, true, at)
 
-async function settlePerson(
+async function settleCount(
   redis: Redis,
   owner: RulesOwner,
   names: Names,
@@ -109,7 +109,7 @@ async function settlePerson(
   { nowMs }: At,
 ): Promise<void> {
   const { budget, counts, people } = keysOf(owner)
-  await settleScript(redis, { budget, counts }, { people: people(''), ...hashesOf(names), hasLeft, given: nowMs })
+  await settleCountScript(redis, { budget, counts }, { people: people(''), ...budgetCell(names), hasLeft, given: nowMs })
 }
 
 const capScript = defineScript(import.meta.url, 'rules-cap')
@@ -124,8 +124,8 @@ export async function cap(
   to: string,
   { forMs, atMs, nowMs }: { forMs: number; atMs?: number | undefined } & At,
 ): Promise<number> {
-  const { cap: keyOf, strict } = keysOf(owner)
-  const keys = { cap: keyOf(nameOfPerson(to)), strict }
+  const { cap: keyOf, active } = keysOf(owner)
+  const keys = { cap: keyOf(nameOfPerson(to)), active }
   return z.number().parse(await capScript(redis, keys, { forMs, at: atMs, given: nowMs }))
 }
 
@@ -133,8 +133,8 @@ export async function cap(
  * Whether anybody may be capped or anything held: without, and without a limit, every message may leave and nothing is
  * to be counted.
  */
-export const isStrict = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
-  (await redis.exists(keysOf(owner).strict)) === 1
+export const hasActiveRules = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
+  (await redis.exists(keysOf(owner).active)) === 1
 
 /** Until when these people, with all their names, get no marketing (epoch ms), in their order. */
 export async function cappedUntil(
@@ -167,14 +167,14 @@ const holderScript = defineScript(import.meta.url, 'rules-holder')
 const holdScript = defineScript(import.meta.url, 'rules-hold')
 
 /** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
-export async function holdPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
-  const { held, strict } = keysOf(owner)
+export async function keepHeldPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
+  const { held, active } = keysOf(owner)
   const { lane, portfolio } = owner
   // First: a place that nobody knows of is never reviewed.
   const holders = portfolio === undefined ? rootKeys.holdingLanes : rootKeys.holdingPortfolios
   const now = nowMs ?? Date.now()
   await holderScript(redis, { holders }, { holder: String(portfolio?.id ?? lane), now, heldMs: HELD_MS })
-  await holdScript(redis, { held, strict }, { message: name, heldMs: HELD_MS, given: nowMs })
+  await holdScript(redis, { held, active }, { message: name, heldMs: HELD_MS, given: nowMs })
 }
 
 /** Up to `most` lanes whose sender has no portfolio and may have messages that WhatsApp holds. */
@@ -194,17 +194,17 @@ export async function holders(redis: Redis, most: number): Promise<Holder[]> {
 }
 
 /** A place of a message. `isHeld`: of one that WhatsApp holds; else of one in flight, which ends within minutes. */
-export interface Place {
+export interface HeldPlace {
   name: string
   until: string
   isHeld: boolean
 }
 
 /** Up to `most` places, those that last longest first. */
-export async function placesOf(redis: Redis, of: Holder, most: number): Promise<Place[]> {
+export async function heldPlacesOf(redis: Redis, of: Holder, most: number): Promise<HeldPlace[]> {
   const found = await redis.zrevrange(heldKeyOf(of), 0, most - 1, 'WITHSCORES')
   const heldFrom = Date.now() + 2 * PLACE_MS
-  const places: Place[] = []
+  const places: HeldPlace[] = []
   for (let i = 0; i < found.length; i += 2) {
     const [name = '', until = ''] = found.slice(i, i + 2)
     places.push({ name, until, isHeld: Number(until) > heldFrom })
@@ -215,7 +215,7 @@ export async function placesOf(redis: Redis, of: Holder, most: number): Promise<
 const releaseScript = defineScript(import.meta.url, 'rules-release')
 
 /** Gives a place back, unless its message has got another one meanwhile. */
-export async function releaseSame(redis: Redis, of: Holder, { name, until }: Place): Promise<boolean> {
+export async function releaseSameHeldPlace(redis: Redis, of: Holder, { name, until }: HeldPlace): Promise<boolean> {
   return (await releaseScript(redis, { held: heldKeyOf(of) }, { message: name, expected: until })) === 1
 }
 
@@ -228,7 +228,7 @@ export async function heldNow(
   { nowMs = Date.now() }: At = {},
 ): Promise<{ count: number; sinceMs: number | undefined }> {
   const { held } = rulesKeys(lane, portfolio)
-  // Places of messages in flight end sooner, as in rules-admit.lua; twice as far off, since this process may be behind.
+  // Places of messages in flight end sooner, as in rules-check.lua; twice as far off, since this process may be behind.
   const from = `(${nowMs + 2 * PLACE_MS}`
   const [count, first] = await Promise.all([
     redis.zcount(held, from, '+inf'),
@@ -238,7 +238,7 @@ export async function heldNow(
 }
 
 /** The message is not held any more, or never was. */
-export async function releasePlace(redis: Redis, owner: RulesOwner, name: string): Promise<void> {
+export async function releaseHeldPlace(redis: Redis, owner: RulesOwner, name: string): Promise<void> {
   await redis.zrem(keysOf(owner).held, name)
 }
 
@@ -317,7 +317,7 @@ const keysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> =
  * In which hash a person is kept, and the five bytes that stand for them there: by the first of their names. Who is known by
  * another first name since they were counted is counted once more.
  */
-function hashesOf([first = '']: Names): { place: number; person: number } {
+function budgetCell([first = '']: Names): { bucketHash: number; personHash: number } {
   const digest = createHash('sha256').update(nameOfPerson(first)).digest()
-  return { place: digest.readUInt32LE(0), person: digest.readUIntLE(4, 5) }
+  return { bucketHash: digest.readUInt32LE(0), personHash: digest.readUIntLE(4, 5) }
 }

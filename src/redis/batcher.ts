@@ -72,22 +72,22 @@ function msUntilDue(group: number, groups: number, waitMs: number): number {
 }
 
 /** The primary has taken the step, and too few replicas have it. */
-export interface Late {
-  late: true
+export interface Unreplicated {
+  unreplicated: true
   reply: unknown
 }
 
-/** Whether a result is one of `repliesOrLate` that too few replicas have. */
-export const isLate = (result: unknown): result is Late =>
-  typeof result === 'object' && result !== null && 'late' in result && 'reply' in result
+/** Whether a result is one of `repliesOrUnreplicated` that too few replicas have. */
+export const isUnreplicated = (result: unknown): result is Unreplicated =>
+  typeof result === 'object' && result !== null && 'unreplicated' in result && 'reply' in result
 
-/** The same as `repliesOf`; each is `Late` when too few replicas have them. */
-export async function repliesOrLate(replies: Promise<unknown>): Promise<readonly unknown[]> {
+/** The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. */
+export async function repliesOrUnreplicated(replies: Promise<unknown>): Promise<readonly unknown[]> {
   try {
     return repliesOf(await replies)
   } catch (error) {
     if (!(error instanceof NotReplicatedError)) throw error
-    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { late: true, reply }))
+    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { unreplicated: true, reply }))
   }
 }
 

@@ -133,7 +133,7 @@ export const rulesKeys = (lane: number, portfolio?: number) => {
     /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see kernel/sealed.ts. */
     cap: (name: string) => `${prefix}:cap:${name}`,
     /** STRING that is there while anybody may be capped or anything held: else nothing of that need be asked. */
-    strict: `${prefix}:strict`,
+    active: `${prefix}:strict`,
     /** ZSET message → until when (ms) it has a place among those that WhatsApp may hold. */
     held: `${prefix}:held`,
     /** STRING `why until` that is there while campaigns wait for a rule. */

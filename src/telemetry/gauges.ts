@@ -20,7 +20,7 @@ const ofEvents =
     Number(events[figure] ?? 0)
 
 /** What is told of the installation: name, help, value. */
-const OF_ALL: readonly (readonly [name: string, help: string, value: (all: Installation) => number])[] = [
+const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value: (all: Installation) => number])[] = [
   ['laneway_workers', 'Workers that are alive.', ({ workers }) => workers],
   ['laneway_lanes', 'Lanes that there are.', ({ owners }) => owners.size],
   ['laneway_lanes_with_work', 'Lanes with anything to do.', ({ lanes }) => lanes.length],
@@ -71,7 +71,7 @@ const OF_PORTFOLIOS: readonly (readonly [name: string, help: string, value: (of:
 /** The gauges of a process, in its registry; `clock` in ms. `refresh` brings them up to date. */
 export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () => number) {
   const registers = [registry]
-  const ofAll = OF_ALL.map(([name, help, value]) => ({ value, gauge: new Gauge({ name, help, registers }) }))
+  const ofAll = INSTALLATION_GAUGES.map(([name, help, value]) => ({ value, gauge: new Gauge({ name, help, registers }) }))
   const campaigns = new Gauge({
     name: 'laneway_campaigns',
     help: 'Active campaigns by state.',

@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
-import { admit } from '../../src/portfolios/rules.ts'
+import { checkProviderRules } from '../../src/portfolios/rules.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { isRedisAway } from '../../src/redis/errors.ts'
@@ -141,7 +141,7 @@ test('nobody is let out by a budget or a cap that has ended only by such a clock
   await look(0)
   await look(30 * DAY_MS)
   const ask = { name: 'm1', names: ['491512'], isMarketing: true, isCampaign: true, opensConversation: false }
-  const error = await admit(world.redis, { lane: 1 }, [ask], { mostHeld: 1 }).catch((thrown: unknown) => thrown)
+  const error = await checkProviderRules(world.redis, { lane: 1 }, [ask], { mostHeld: 1 }).catch((thrown: unknown) => thrown)
   expect(isRedisAway(error), String(error)).toBe(true)
 })
 

@@ -15,7 +15,7 @@ import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import type { Evidence } from '../../src/model/messages/lifecycle.ts'
 import { type Outcome, workerLost } from '../../src/model/messages/outcome.ts'
 import { createPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
-import { admit, type Counted, giveBack, placesOf } from '../../src/portfolios/rules.ts'
+import { checkProviderRules, type Counted, refundCount, heldPlacesOf } from '../../src/portfolios/rules.ts'
 import { rulesOwnerOf } from '../../src/portfolios/rules-owner.ts'
 import { createCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -134,15 +134,15 @@ async function createLife({ hasPortfolio, waves }: Setting) {
       const before = await recordAt(i)
       if (before !== undefined && (before.state !== 'queued' || before.to === '')) return
       const ask = { name: nameAt(i), names: [to], isMarketing: true, isCampaign: true, opensConversation: true }
-      const [admission] = await admit(redis, rules, [ask], { mostHeld: 2 })
-      if (admission?.verdict !== 'ok') return
-      const counted: Counted = { name: nameAt(i), names: [to], ...admission }
+      const [verdict] = await checkProviderRules(redis, rules, [ask], { mostHeld: 2 })
+      if (verdict?.verdict !== 'ok') return
+      const counted: Counted = { name: nameAt(i), names: [to], ...verdict }
       const message = {
         ...({ to, type: 'template', text: '', class: 'campaign', validUntil: Date.now() + KEEP_MS } as const),
         ...{ campaign: undefined, run: campaign.number, filled: ['Ann'] },
       }
       const claimed = await claim(redis, id, attempt, message, LONG_TIMES)
-      if (claimed.verdict !== 'done' || claimed.state !== 'sending') return giveBack(redis, rules, counted)
+      if (claimed.verdict !== 'done' || claimed.state !== 'sending') return refundCount(redis, rules, counted)
       attempts[i]?.push(attempt)
       if (overtaking !== undefined) await report({ id, attempt, ...REPORTS[overtaking] })
       await as(dies, async (connection) => {
@@ -192,7 +192,7 @@ async function createLife({ hasPortfolio, waves }: Setting) {
     /** What must hold at any time; `isSettled`: a review was made, so that no dead process has left a place behind. */
     async check(isSettled: boolean): Promise<void> {
       const records = await Promise.all(ids.map((_id, i) => recordAt(i)))
-      const places = await placesOf(redis, holder, 100)
+      const places = await heldPlacesOf(redis, holder, 100)
       const held = ids.flatMap((_id, i) => (records[i]?.heldSince === undefined ? [] : [nameAt(i)]))
       const ofHeld = places.flatMap(({ name, isHeld }) => (isHeld ? [name] : []))
       expect(ofHeld).toEqual(expect.arrayContaining(held))
@@ -227,11 +227,11 @@ async function createLife({ hasPortfolio, waves }: Setting) {
       const queued = new Set<string>()
       for (const i of ids.keys())
         if ((await recordAt(i))?.state === 'queued' || (await recordAt(i)) === undefined) queued.add(nameAt(i))
-      const left = (await placesOf(redis, holder, 100)).filter(({ name, isHeld }) => isHeld || !queued.has(name))
+      const left = (await heldPlacesOf(redis, holder, 100)).filter(({ name, isHeld }) => isHeld || !queued.has(name))
       expect(left).toEqual([])
     },
     recordAt,
-    places: () => placesOf(redis, holder, 100),
+    places: () => heldPlacesOf(redis, holder, 100),
   }
 }
 

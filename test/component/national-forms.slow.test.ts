@@ -18,7 +18,7 @@ import {
   optedOutAmong,
   removeOptOuts,
 } from '../../src/people/opt-outs/opt-outs.ts'
-import { admit, cap, cappedUntil } from '../../src/portfolios/rules.ts'
+import { checkProviderRules, cap, cappedUntil } from '../../src/portfolios/rules.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
@@ -154,8 +154,8 @@ test.each(PAIRS)(
         isCampaign: false,
         opensConversation: true,
       }
-      const [admission] = await admit(redis, owner, [ask], { mostHeld: 10 })
-      expect(admission, form).toEqual(i === 0 ? { verdict: 'ok', counted: true } : { verdict: 'ok' })
+      const [verdict] = await checkProviderRules(redis, owner, [ask], { mostHeld: 10 })
+      expect(verdict, form).toEqual(i === 0 ? { verdict: 'ok', counted: true } : { verdict: 'ok' })
     }
   },
 )

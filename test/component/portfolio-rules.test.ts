@@ -15,16 +15,16 @@ import {
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
 import {
-  type Admission,
+  type RuleVerdict,
   type Ask,
-  admit,
+  checkProviderRules,
   cap,
   cappedUntil,
-  confirmCounted,
-  giveBack,
+  commitCount,
+  refundCount,
   heldNow,
-  holdPlace,
-  releasePlace,
+  keepHeldPlace,
+  releaseHeldPlace,
   showPortfolio,
   usage,
 } from '../../src/portfolios/rules.ts'
@@ -64,10 +64,10 @@ const askOf = (i: number, more: Partial<Ask> = {}): Ask => {
 const nameOf = ({ names: [name = ''] }: Ask): string => name
 const people = (from: number, count: number, more: Partial<Ask> = {}): Ask[] =>
   Array.from({ length: count }, (_, i) => askOf(from + i, more))
-const ask = (asks: readonly Ask[], nowMs: number, mostHeld = 100): Promise<Admission[]> =>
-  admit(redis, owner, asks, { mostHeld, nowMs })
+const ask = (asks: readonly Ask[], nowMs: number, mostHeld = 100): Promise<RuleVerdict[]> =>
+  checkProviderRules(redis, owner, asks, { mostHeld, nowMs })
 const used = async (nowMs: number): Promise<number> => (await usage(redis, owner.portfolio, { nowMs })).used
-const verdicts = (admissions: readonly Admission[]): string[] => admissions.map(({ verdict }) => verdict)
+const verdicts = (answers: readonly RuleVerdict[]): string[] => answers.map(({ verdict }) => verdict)
 const transactional = { isMarketing: false, isCampaign: false }
 
 describe('the budget', () => {
@@ -93,7 +93,7 @@ describe('the budget', () => {
       { verdict: 'ok' },
       { verdict: 'ok' },
     ])
-    await confirmCounted(redis, owner, [person(1)], { nowMs: START })
+    await commitCount(redis, owner, [person(1)], { nowMs: START })
     expect(await ask([askOf(1)], START + DAY)).toEqual([{ verdict: 'ok' }])
     expect(await ask(people(10, 5, { opensConversation: false }), START)).toEqual(Array(5).fill({ verdict: 'ok' }))
     expect(await used(START + DAY)).toBe(1)
@@ -113,20 +113,20 @@ describe('the budget', () => {
   test('gives back who was not written to, but not whom another message was let out to meanwhile', async () => {
     const [one, two] = [askOf(1), askOf(2)]
     await ask([one, two], START)
-    await giveBack(redis, owner, { ...one, counted: true }, { nowMs: START + SECOND })
+    await refundCount(redis, owner, { ...one, counted: true }, { nowMs: START + SECOND })
     expect(await used(START + SECOND)).toBe(1)
     expect(await ask([askOf(2)], START + HOUR)).toEqual([{ verdict: 'ok' }])
-    await giveBack(redis, owner, { ...two, counted: true }, { nowMs: START + 2 * HOUR })
+    await refundCount(redis, owner, { ...two, counted: true }, { nowMs: START + 2 * HOUR })
     expect(await used(START + DAY + HOUR)).toBe(1)
     expect(await used(START + DAY + HOUR + 20 * SECOND)).toBe(0)
-    await giveBack(redis, owner, { ...two, counted: true }, { nowMs: START + 3 * DAY })
+    await refundCount(redis, owner, { ...two, counted: true }, { nowMs: START + 3 * DAY })
     expect(await used(START + 3 * DAY)).toBe(0)
   })
 
   test('counts anew who was let out to once more while nobody knew what had become of the first message', async () => {
     // As after a worker died: nothing is known of the first one, and the second may be the one that counts.
     await ask([askOf(1), askOf(2)], START)
-    await confirmCounted(redis, owner, [person(2)], { nowMs: START })
+    await commitCount(redis, owner, [person(2)], { nowMs: START })
     await ask([askOf(1), askOf(2)], START + HOUR)
     expect(await used(START + HOUR)).toBe(2)
     expect(await used(START + DAY + 20 * SECOND)).toBe(1)
@@ -165,20 +165,20 @@ describe('the budget', () => {
       const limit = owner.portfolio.dailyLimit ?? 0
       const most = isCampaign ? Math.floor((limit * 90) / 100) : limit
       const asks = Array.from({ length: 1 + below(10) }, () => askOf(below(1_500), { isMarketing: false, isCampaign }))
-      const admissions = await ask(asks, now)
+      const answers = await ask(asks, now)
       for (const [i, each] of asks.entries()) {
         const known = counted.get(nameOf(each))
-        const admission = admissions[i]
+        const answer = answers[i]
         if (known) {
-          expect(admission).toEqual({ verdict: 'ok' })
+          expect(answer).toEqual({ verdict: 'ok' })
           if (known.is !== 'proven') counted.set(nameOf(each), { until: untilOf(now), is: 'shared' })
         } else if (counted.size < most) {
-          expect(admission).toEqual({ verdict: 'ok', counted: true })
+          expect(answer).toEqual({ verdict: 'ok', counted: true })
           counted.set(nameOf(each), { until: untilOf(now), is: 'open' })
           sent += 1
         } else {
-          expect(admission).toMatchObject({ verdict: 'portfolio_limit' })
-          const untilMs = admission && 'untilMs' in admission ? admission.untilMs : 0
+          expect(answer).toMatchObject({ verdict: 'portfolio_limit' })
+          const untilMs = answer && 'untilMs' in answer ? answer.untilMs : 0
           const left = [...counted.values()].filter(({ until }) => until > untilMs).length
           const before = [...counted.values()].filter(({ until }) => until > untilMs - 1).length
           expect(left).toBeLessThan(most)
@@ -186,10 +186,10 @@ describe('the budget', () => {
         }
       }
       if (below(6) === 0) {
-        const back = asks.find((_each, i) => admissions[i]?.verdict === 'ok' && 'counted' in (admissions[i] ?? {}))
+        const back = asks.find((_each, i) => answers[i]?.verdict === 'ok' && 'counted' in (answers[i] ?? {}))
         const known = back && counted.get(nameOf(back))
         if (back && known) {
-          await giveBack(redis, owner, { ...back, counted: true }, { nowMs: now })
+          await refundCount(redis, owner, { ...back, counted: true }, { nowMs: now })
           if (known.is === 'shared') known.is = 'open'
           else if (known.is === 'open') counted.delete(nameOf(back))
         }
@@ -198,7 +198,7 @@ describe('the budget', () => {
         const to = nameOf(each)
         const known = counted.get(to)
         if (below(3) === 0 || !known) continue
-        await confirmCounted(redis, owner, [to], { nowMs: now })
+        await commitCount(redis, owner, [to], { nowMs: now })
         known.is = 'proven'
       }
       expect(await used(now)).toBe(counted.size)
@@ -212,10 +212,10 @@ describe('the budget', () => {
     const perDay = async (from: number, at: number, isTold: boolean): Promise<void> => {
       // Spread over a day, so that some are freed while others are counted.
       for (let i = 0; i < 100_000; i += 1_000) {
-        const admissions = await ask(people(from + i, 1_000), at + Math.floor((i / 100_000) * (DAY + 30 * SECOND)))
-        expect(new Set(verdicts(admissions))).toEqual(new Set(['ok']))
+        const answers = await ask(people(from + i, 1_000), at + Math.floor((i / 100_000) * (DAY + 30 * SECOND)))
+        expect(new Set(verdicts(answers))).toEqual(new Set(['ok']))
         const confirms = isTold ? Array.from({ length: 1_000 }, (_, each) => person(from + i + each)) : []
-        await Promise.all(confirms.map((to) => confirmCounted(redis, owner, [to], { nowMs: at })))
+        await Promise.all(confirms.map((to) => commitCount(redis, owner, [to], { nowMs: at })))
       }
     }
     await perDay(0, START, true)
@@ -247,8 +247,8 @@ describe('a cap', () => {
 
   test('of a sender without a portfolio is its own', async () => {
     await cap(redis, { lane: 7 }, person(1), { forMs: DAY })
-    expect(verdicts(await admit(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual(['person_capped'])
-    expect(await admit(redis, { lane: 8 }, [askOf(1)], { mostHeld: 100 })).toEqual([{ verdict: 'ok' }])
+    expect(verdicts(await checkProviderRules(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual(['person_capped'])
+    expect(await checkProviderRules(redis, { lane: 8 }, [askOf(1)], { mostHeld: 100 })).toEqual([{ verdict: 'ok' }])
   })
 })
 
@@ -257,28 +257,28 @@ describe('held messages', () => {
     const now = Date.now()
     owner.portfolio.dailyLimit = null
     expect(await ask(people(0, 5), now, 3)).toEqual(Array(5).fill({ verdict: 'ok' }))
-    await holdPlace(redis, owner, 'held')
+    await keepHeldPlace(redis, owner, 'held')
     const asks = people(0, 4)
     const held = await ask(asks, now, 3)
-    const place = { verdict: 'ok', holdsPlace: true }
+    const place = { verdict: 'ok', hasHeldPlace: true }
     const waits = { verdict: 'held', untilMs: now + SECOND, waitMs: SECOND }
     expect(held).toEqual([place, place, waits, waits])
     expect(await ask([askOf(9, transactional)], now, 3)).toEqual([{ verdict: 'ok' }])
     // Asked once more, as after a lost answer: the place is its own.
     expect(await ask(asks.slice(0, 1), now, 3)).toEqual([place])
-    await giveBack(redis, owner, { name: asks[0]?.name ?? '', names: [person(0)], holdsPlace: true })
+    await refundCount(redis, owner, { name: asks[0]?.name ?? '', names: [person(0)], hasHeldPlace: true })
     expect(await ask(asks.slice(2, 4), now, 3)).toEqual([place, waits])
-    await holdPlace(redis, owner, asks[1]?.name ?? '')
-    await holdPlace(redis, owner, asks[2]?.name ?? '')
+    await keepHeldPlace(redis, owner, asks[1]?.name ?? '')
+    await keepHeldPlace(redis, owner, asks[2]?.name ?? '')
     expect(await ask(asks.slice(3), now, 3)).toMatchObject([{ verdict: 'held', untilMs: now + 10 * SECOND }])
-    for (const name of ['held', asks[1]?.name ?? '', asks[2]?.name ?? '']) await releasePlace(redis, owner, name)
+    for (const name of ['held', asks[1]?.name ?? '', asks[2]?.name ?? '']) await releaseHeldPlace(redis, owner, name)
     expect(await ask(people(0, 9), now, 3)).toEqual(Array(9).fill({ verdict: 'ok' }))
   })
 
   test('are counted without those in flight, also by a process whose clock is a minute off', async () => {
     owner.portfolio.dailyLimit = null
     const now = Date.now()
-    await holdPlace(redis, owner, 'held')
+    await keepHeldPlace(redis, owner, 'held')
     expect(verdicts(await ask(people(0, 2), now))).toEqual(['ok', 'ok'])
     for (const nowMs of [now - 60 * SECOND, now, now + 60 * SECOND]) {
       expect((await heldNow(redis, { portfolio: owner.portfolio.id }, { nowMs })).count).toBe(1)
@@ -288,7 +288,7 @@ describe('held messages', () => {
   test('have their places for a day at most, and those in flight for minutes', async () => {
     owner.portfolio.dailyLimit = null
     const now = Date.now()
-    await holdPlace(redis, owner, 'held')
+    await keepHeldPlace(redis, owner, 'held')
     expect(verdicts(await ask(people(0, 3), now, 2))).toEqual(['ok', 'held', 'held'])
     expect(verdicts(await ask(people(0, 3), now + 6 * 60 * SECOND, 2))).toEqual(['ok', 'held', 'held'])
     expect(verdicts(await ask(people(0, 3), now + DAY + 60 * SECOND, 2))).toEqual(['ok', 'ok', 'ok'])

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender, type NewSender, SenderTakenError } from '../../src/accounts/add-sender.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { keptLanes } from '../../src/accounts/kept-lanes.ts'
+import { retainedLanes } from '../../src/accounts/retained-lanes.ts'
 import { defaultSender, listSenders, senderNamed, senderOfPhoneNumberId } from '../../src/accounts/senders.ts'
 import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
 import { createCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
@@ -158,7 +158,7 @@ test('a sender with nothing to do is removed: its number is free, its messages a
   expect((await listSenders(redis, tenant.account)).map((sender) => sender.id)).toEqual([tenant.cloudLane])
   expect(await defaultSender(redis, tenant.account)).toBeUndefined()
   expect((await deliveryOf(service, tenant, id)).status).toBe('read')
-  expect(await keptLanes(redis, tenant.account)).toContain(tenant.partnerLane)
+  expect(await retainedLanes(redis, tenant.account)).toContain(tenant.partnerLane)
 
   const again = await createAccount(redis, 'the right one')
   const lane = await addSender(redis, await newSender(again, { number: tenant.partnerNumber }))

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/kernel/config.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { putOff } from '../../src/lanes/messages/claim.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
-import { admit, cap, cappedUntil, holdPlace } from '../../src/portfolios/rules.ts'
+import { checkProviderRules, cap, cappedUntil, keepHeldPlace } from '../../src/portfolios/rules.ts'
 import { createCampaign, findCampaign } from '../../src/recipients/campaigns.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { startStatusPolls } from '../../src/worker/recovery/status-polls.ts'
@@ -85,9 +85,9 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     const until = await cap(redis, owner, '491511', { forMs: 60_000 })
     expect(Math.abs(until - now - 60_000)).toBeLessThan(SOON_MS)
     expect(await cappedUntil(redis, owner, [['491511']])).toEqual([until])
-    await holdPlace(redis, owner, 'held')
+    await keepHeldPlace(redis, owner, 'held')
     const ask = { name: 'm1', names: ['491512'], isMarketing: true, isCampaign: true, opensConversation: false }
-    const [capped, held] = await admit(redis, owner, [{ ...ask, names: ['491511'] }, ask], { mostHeld: 1 })
+    const [capped, held] = await checkProviderRules(redis, owner, [{ ...ask, names: ['491511'] }, ask], { mostHeld: 1 })
     expect(capped).toMatchObject({ verdict: 'person_capped', untilMs: until })
     expect(held).toMatchObject({ verdict: 'held' })
     // What a worker waits for is told as a span, which no clock changes.

@@ -14,7 +14,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { pauseLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { createPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
-import { admit, holdPlace } from '../../src/portfolios/rules.ts'
+import { checkProviderRules, keepHeldPlace } from '../../src/portfolios/rules.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -245,8 +245,8 @@ test('alerts fire for a daily limit that is nearly spent, messages held for hour
     isCampaign: false,
     opensConversation: true,
   }
-  await admit(redis, rules, [message], { mostHeld: 100 })
-  await holdPlace(redis, rules, 'one', { nowMs: Date.now() - 3 * 3_600_000 })
+  await checkProviderRules(redis, rules, [message], { mostHeld: 100 })
+  await keepHeldPlace(redis, rules, 'one', { nowMs: Date.now() - 3 * 3_600_000 })
   await tellSender(redis, paused.lane, 'quality', { atMs: Date.now(), value: 'FLAGGED' })
   await fires('LanewayPortfolioNearlySpent')
   await fires('LanewayHeldForLong')

@@ -9,7 +9,7 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from '../../src/worker/sending/attempt.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
-import { createLaneRooms } from '../../src/worker/sending/lane-room.ts'
+import { createInFlightLimits } from '../../src/worker/sending/in-flight-limit.ts'
 import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { createLanes, type Lanes } from '../../src/worker/sending/lanes.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
@@ -79,13 +79,13 @@ export function sendAlone(deps: SendDeps, entry: DirectoryEntry, outgoing: Outgo
     { clock, others: async () => [], askAgain: (messages) => stillWanted(deps, entry, messages) },
     outgoing.id.lane,
   )
-  return sendInTurn(deps, { slots, room: { answered: () => {} } }, entry, outgoing, claimed)
+  return sendInTurn(deps, { slots, inFlightLimit: { answered: () => {} } }, entry, outgoing, claimed)
 }
 
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {
-  const rooms = createLaneRooms(most)
-  return { ...serveLane(deps, lane, { rooms, noteMoved: () => {} }), idle: rooms.idle }
+  const limits = createInFlightLimits(most)
+  return { ...serveLane(deps, lane, { limits, noteMoved: () => {} }), idle: limits.idle }
 }
 
 /** Answers every message so. */

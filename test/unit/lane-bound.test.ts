@@ -4,7 +4,7 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
 import { boundOf, boundSentence, LANE_BOUNDS, servedLanes } from '../../src/telemetry/lane-bound.ts'
 import { LANE_MEASURES, type LaneGauges, labelled, textOfMeasure } from '../../src/telemetry/lane-measures.ts'
-import { boundHere, createLaneRooms, type LaneHere, type LaneRoom } from '../../src/worker/sending/lane-room.ts'
+import { boundHere, createInFlightLimits, type LaneHere, type InFlightLimit } from '../../src/worker/sending/in-flight-limit.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
 
 describe('in one worker', () => {
@@ -31,36 +31,36 @@ describe('in one worker', () => {
 
 describe('the room of a lane', () => {
   const PAST = Number.NEGATIVE_INFINITY
-  const answering = (room: LaneRoom, ms: number): LaneRoom => {
-    room.paced(paceOf(1_000))
-    for (let i = 0; i < 200; i += 1) room.answered(ms)
-    return room
+  const answering = (inFlightLimit: InFlightLimit, ms: number): InFlightLimit => {
+    inFlightLimit.setPace(paceOf(1_000))
+    for (let i = 0; i < 200; i += 1) inFlightLimit.answered(ms)
+    return inFlightLimit
   }
 
   test('tells how long answers took, and that the lane is bound by them when all of it is used', () => {
-    const room = answering(
-      createLaneRooms(6_000).add(() => {}),
+    const inFlightLimit = answering(
+      createInFlightLimits(6_000).add(() => {}),
       300,
     )
-    expect(room.answersLately()?.p50).toBeGreaterThan(285)
-    expect(room.answersLately()?.p99).toBeLessThan(315)
-    expect(room.bound(PAST)).toBeUndefined()
-    room.begin(room.left())
-    expect(room.bound(PAST)).toBe('answer_time')
-    room.end(300)
-    expect(room.bound(PAST)).toBeUndefined()
-    expect(room.bound(performance.now() + 100)).toBe('pace')
+    expect(inFlightLimit.answersLately()?.p50).toBeGreaterThan(285)
+    expect(inFlightLimit.answersLately()?.p99).toBeLessThan(315)
+    expect(inFlightLimit.bound(PAST)).toBeUndefined()
+    inFlightLimit.begin(inFlightLimit.available())
+    expect(inFlightLimit.bound(PAST)).toBe('answer_time')
+    inFlightLimit.end(300)
+    expect(inFlightLimit.bound(PAST)).toBeUndefined()
+    expect(inFlightLimit.bound(performance.now() + 100)).toBe('pace')
   })
 
   test('is bound by what the worker may have in flight, alone and beside others', () => {
-    const rooms = createLaneRooms(100)
+    const limits = createInFlightLimits(100)
     const [one, two] = [
       answering(
-        rooms.add(() => {}),
+        limits.add(() => {}),
         1_000,
       ),
       answering(
-        rooms.add(() => {}),
+        limits.add(() => {}),
         1_000,
       ),
     ]

@@ -27,7 +27,7 @@ function served(
 ): { loop: LaneLoop; takes: Take[] } {
   const takes: Take[] = []
   loop = createLaneLoop({
-    room: { left, running: () => 200 - left() },
+    inFlightLimit: { available: left, running: () => 200 - left() },
     latestSlotAt,
     gapMs: () => gapMs,
     take: async (take) => {

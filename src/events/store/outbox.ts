@@ -2,7 +2,7 @@
 // an account that has an endpoint, or has pulled events lately. Other accounts pay nothing for events.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { keptLanes } from '../../accounts/kept-lanes.ts'
+import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { listSenders } from '../../accounts/senders.ts'
 import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
@@ -31,7 +31,7 @@ export const sourceKey = (account: number, source: number): string =>
 
 /** The outboxes of the account: its own and those of its lanes, of removed senders too while anything is kept. */
 export async function sourcesOf(redis: Redis, account: number): Promise<number[]> {
-  return [ACCOUNT_SOURCE, ...(await keptLanes(redis, account))]
+  return [ACCOUNT_SOURCE, ...(await retainedLanes(redis, account))]
 }
 
 /**

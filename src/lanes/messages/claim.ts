@@ -6,7 +6,7 @@ import { nameOfPerson } from '../../kernel/sealed.ts'
 import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import { workerLost } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
-import { isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { isUnreplicated, repliesOrUnreplicated } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -113,7 +113,7 @@ export async function claimMessages(
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
-  const replies = await repliesOrLate(takeClaims(redis, first.id.lane, claims, terms))
+  const replies = await repliesOrUnreplicated(takeClaims(redis, first.id.lane, claims, terms))
   return Promise.all(
     claims.map((claim, i) => {
       const reply = replies[i]
@@ -124,12 +124,12 @@ export async function claimMessages(
 
 /** What the step came to for one message. Rejects when too few replicas have it: then it is taken back. */
 async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: unknown): Promise<ClaimResult> {
-  if (isLate(taken)) {
+  if (isUnreplicated(taken)) {
     // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
-    if (isClaimed(taken.reply)) await setNotSent(redis, id, attempt, notReplicated).catch(onlyLate)
+    if (isClaimed(taken.reply)) await setNotSent(redis, id, attempt, notReplicated).catch(ignoreUnreplicated)
     throw new NotReplicatedError(taken.reply)
   }
-  const plain = plainClaim(taken)
+  const plain = fastPathClaim(taken)
   if (plain) return plain
   const [verdict, state, last, slot, nowUs, marks = 0] = claimReply.parse(taken)
   // A claim also ends what must not leave. That a message is being sent now is told with its end.
@@ -159,7 +159,7 @@ const SHARED = 2
  * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any
  * other, which the schema reads.
  */
-function plainClaim(reply: unknown): ClaimResult | undefined {
+function fastPathClaim(reply: unknown): ClaimResult | undefined {
   if (!Array.isArray(reply) || reply.length < 5) return undefined
   const [verdict, state, , slot, nowUs, marks = 0]: unknown[] = reply
   // Several workers serve a busy lane, so that its slots are shared; a probe is rare.
@@ -226,7 +226,7 @@ const notReplicated = {
 }
 
 /** Too few replicas know that a claim was taken back, as with the claim itself: that is as good as taken back. */
-export function onlyLate(error: unknown): void {
+export function ignoreUnreplicated(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import { datedPricing } from '../../model/messages/pricing.ts'
-import { createBatcher, isLate, repliesOrLate } from '../../redis/batcher.ts'
+import { createBatcher, isUnreplicated, repliesOrUnreplicated } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -186,8 +186,8 @@ interface StepArguments {
 
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
   const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
-  const reply = isLate(taken) ? taken.reply : taken
-  const [verdict, state, from, of, history, waitMs, held] = sentReply(reply) ?? stepReply.parse(reply)
+  const reply = isUnreplicated(taken) ? taken.reply : taken
+  const [verdict, state, from, of, history, waitMs, held] = fastPathReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
     const sentAt =
@@ -197,7 +197,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPati
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
   // It is written, and may be lost with its primary: the reporter must report it again.
-  if (isLate(taken)) throw new NotReplicatedError(reply)
+  if (isUnreplicated(taken)) throw new NotReplicatedError(reply)
   return { verdict, state, waitMs: waitMs || undefined, ...(held === 1 && { wasHeld: true }) }
 }
 
@@ -205,7 +205,7 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPati
  * The answer for a message that was being sent and is sent now, which is what almost all steps come to; undefined for
  * any other, which the schema reads. The schema took a twentieth of what a message costs.
  */
-function sentReply(reply: unknown): z.output<typeof stepReply> | undefined {
+function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
   if (!Array.isArray(reply) || reply.length !== 5) return undefined
   const [verdict, state, from, of, history]: unknown[] = reply
   if (verdict !== 'done' || state !== LETTERS.sent || from !== LETTERS.sending || history !== '') return undefined
@@ -239,7 +239,7 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
     ids: messageId(lane, ''),
   }
   const each = steps.map(({ id, step }) => ({ args: stepArguments(id, step) }))
-  return repliesOrLate(stepScript(redis, keys, shared, each, { replicated: true }))
+  return repliesOrUnreplicated(stepScript(redis, keys, shared, each, { replicated: true }))
 }
 
 /**

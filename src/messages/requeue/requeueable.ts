@@ -1,6 +1,6 @@
 // The lists of requeueable messages, one per lane, ordered by when they ended: read page by page, and trimmed hourly.
 import { z } from 'zod'
-import { keptLanes } from '../../accounts/kept-lanes.ts'
+import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { acceptedAtMs } from '../../kernel/message-id.ts'
 import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -54,7 +54,7 @@ export async function trimRequeueable(
 ): Promise<number> {
   if ((await redis.set(rootKeys.trimmed, nowMs, 'PX', everyMs, 'NX')) === null) return 0
   let taken = 0
-  for (const lane of await keptLanes(redis)) {
+  for (const lane of await retainedLanes(redis)) {
     taken += await trimLane(redis, lane, nowMs - retentionMs)
   }
   return taken

@@ -100,15 +100,15 @@ local function periodOf(b, value)
   return b.now - age
 end
 
-local function bucketOf(b, n, place)
-  return b.people .. n .. '.' .. place % n
+local function bucketOf(b, n, bucketHash)
+  return b.people .. n .. '.' .. bucketHash % n
 end
 
 -- Where a person is counted at this time: the hash, their number in it, and the period; nil where they are not.
-local function findPerson(b, place, name)
+local function findPerson(b, bucketHash, name)
   if b.used + b.new == 0 then return end
   local function at(n)
-    local key = bucketOf(b, n, place)
+    local key = bucketOf(b, n, bucketHash)
     local value = tonumber(redis.call('HGET', key, name) or nil)
     if value and periodOf(b, value) > b.freed then return key, value, periodOf(b, value) end
   end
@@ -135,8 +135,8 @@ local function sharedAt(period) return -(period % WRAP + 1) end
 local function provenAt(period) return period % WRAP + 1 end
 
 -- Writes a person down in the present period, and returns the hash.
-local function writePerson(b, place, name, value)
-  local key, now = bucketOf(b, b.buckets, place), provenAt(b.now)
+local function writePerson(b, bucketHash, name, value)
+  local key, now = bucketOf(b, b.buckets, bucketHash), provenAt(b.now)
   local tidied = tonumber(redis.call('HGET', key, 't') or nil)
   if tidied and b.now - periodOf(b, tidied) >= TIDY then
     tidy(b, key)

@@ -3,18 +3,18 @@
 --
 -- Keys:
 --   cap     STRING  ms until which; ends with it
---   strict  STRING  there while any person is capped or any message held
+--   active  STRING  there while any person is capped or any message held
 -- Arguments:
 --   forMs
 --   at?     when it began (ms); now, where that is not known or to come
 --   given?  the time (ms), where it is not that of Redis
 -- Output: until when this one lasts (ms)
-local cap, strict = unpack(KEYS)
+local cap, active = unpack(KEYS)
 local forMs, at, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local t = redis.call('TIME')
 local now = given or t[1] * 1000 + math.floor(t[2] / 1000)
 local till = math.min(at or now, now) + forMs
 local text = string.format('%.0f', till)
 if till > now and till > tonumber(redis.call('GET', cap) or '0') then redis.call('SET', cap, text, 'PXAT', text) end
-if till > redis.call('PEXPIRETIME', strict) then redis.call('SET', strict, '', 'PXAT', text) end
+if till > redis.call('PEXPIRETIME', active) then redis.call('SET', active, '', 'PXAT', text) end
 return till

@@ -3,16 +3,16 @@
 --
 -- Keys:
 --   held     ZSET    messages that have a place -> ms until which it counts
---   strict   STRING  there while any person is capped or any message held
+--   active   STRING  there while any person is capped or any message held
 -- Arguments:
 --   message
 --   heldMs   how long it has its place at most
 --   given?   the time (ms), where it is not that of Redis
-local held, strict = unpack(KEYS)
+local held, active = unpack(KEYS)
 local message, heldMs, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local t = redis.call('TIME')
 local now = given or t[1] * 1000 + math.floor(t[2] / 1000)
 local till = string.format('%.0f', now + heldMs)
 redis.call('ZADD', held, till, message)
 redis.call('PEXPIRE', held, heldMs)
-if now + heldMs > redis.call('PEXPIRETIME', strict) then redis.call('SET', strict, '', 'PXAT', till) end
+if now + heldMs > redis.call('PEXPIRETIME', active) then redis.call('SET', active, '', 'PXAT', till) end

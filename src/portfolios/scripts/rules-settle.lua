@@ -7,17 +7,17 @@
 --   counts           STRING  ring: how many were counted in each period
 -- Arguments:
 --   people           what the keys of hashes of people begin with
---   place            which hash the person is in
---   person           hash of the person, 5 bytes as a number
+--   bucketHash       selects the hash the person is in
+--   personHash       hash of the person, 5 bytes as a number
 --   hasLeft          whether the message is proven to have left; else it is proven not to have
 --   given?           the time (ms), where it is not that of Redis
 -- include rules-budget
 local budget, counts = unpack(KEYS)
-local people, place, person, hasLeft, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
+local people, bucketHash, personHash, hasLeft, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 if not given then trustedNowMs() end
 local b = openBudget(budget, counts, people, timeOf(given))
-local name = struct.pack('>I5', person)
-local key, value, period = findPerson(b, place, name)
+local name = struct.pack('>I5', personHash)
+local key, value, period = findPerson(b, bucketHash, name)
 if key and hasLeft then
   redis.call('HSET', key, name, provenAt(period))
 elseif key and value < 0 then

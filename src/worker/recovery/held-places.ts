@@ -4,7 +4,7 @@
 import { parseMessageId } from '../../kernel/message-id.ts'
 import type { MessageRecord } from '../../lanes/messages/record-format.ts'
 import { readMessagesOrNot } from '../../lanes/messages/records.ts'
-import { type Holder, holders, type Place, placesOf, releaseSame } from '../../portfolios/rules.ts'
+import { type Holder, holders, type HeldPlace, heldPlacesOf, releaseSameHeldPlace } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are reviewed. */
@@ -19,7 +19,7 @@ const AT_ONCE = 200
 export async function reviewHeldPlaces(redis: Redis): Promise<number> {
   let released = 0
   for (const holder of await holders(redis, HOLDERS)) {
-    const places = await placesOf(redis, holder, PLACES)
+    const places = await heldPlacesOf(redis, holder, PLACES)
     for (let at = 0; at < places.length; at += AT_ONCE) {
       released += await review(redis, holder, places.slice(at, at + AT_ONCE))
     }
@@ -27,8 +27,8 @@ export async function reviewHeldPlaces(redis: Redis): Promise<number> {
   return released
 }
 
-async function review(redis: Redis, holder: Holder, places: readonly Place[]): Promise<number> {
-  const byLane = new Map<number, { ulid: string; place: Place }[]>()
+async function review(redis: Redis, holder: Holder, places: readonly HeldPlace[]): Promise<number> {
+  const byLane = new Map<number, { ulid: string; place: HeldPlace }[]>()
   for (const place of places) {
     const id = parseMessageId(place.name)
     if (id === undefined) continue
@@ -41,14 +41,14 @@ async function review(redis: Redis, holder: Holder, places: readonly Place[]): P
     const ulids = some.map(({ ulid }) => ulid)
     const records = await readMessagesOrNot(redis, lane, ulids)
     for (const [i, { place }] of some.entries()) {
-      if (isOver(place, records[i]) && (await releaseSame(redis, holder, place))) released += 1
+      if (isOver(place, records[i]) && (await releaseSameHeldPlace(redis, holder, place))) released += 1
     }
   }
   return released
 }
 
 /** Whether the message needs its place no more. One that is about to be claimed has a place in flight, which ends by itself. */
-function isOver({ isHeld }: Place, record: MessageRecord | 'unreadable' | undefined): boolean {
+function isOver({ isHeld }: HeldPlace, record: MessageRecord | 'unreadable' | undefined): boolean {
   if (record === 'unreadable') return false
   if (record === undefined || record.state === 'queued') return isHeld
   return record.heldSince === undefined && record.state !== 'sending' && record.state !== 'unconfirmed'

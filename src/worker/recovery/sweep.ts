@@ -3,7 +3,7 @@
 // lanes that are due (lanes/survey.ts).
 //
 // Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
-import { keptLanes } from '../../accounts/kept-lanes.ts'
+import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { cachedSender } from '../../accounts/senders.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -108,7 +108,7 @@ export function createSweep(deps: SweepDeps) {
     const now = performance.now()
     if (round.length === 0) {
       if (now < nextRoundAt) return
-      round = await keptLanes(redis)
+      round = await retainedLanes(redis)
       nextRoundAt = now + ROUND_MS
     }
     for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {

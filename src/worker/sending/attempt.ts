@@ -30,11 +30,11 @@ import type { Pace } from '../../model/messages/pace.ts'
 import type { Names } from '../../model/people/person.ts'
 import type { Counted } from '../../portfolios/rules.ts'
 import { observerOf } from '../../redis/observe.ts'
-import type { LaneRoom } from './lane-room.ts'
+import type { InFlightLimit } from './in-flight-limit.ts'
 import type { InLine, LaneSlots, Turn } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { DirectoryEntry, SenderDirectory } from './sender-directory.ts'
-import { followUp, type SettleDeps, settle } from './settle.ts'
+import { bestEffort, type SettleDeps, settle } from './settle.ts'
 import type { NamedUpload, Uploads } from './uploads.ts'
 
 /**
@@ -115,7 +115,7 @@ const MOST_MISSED = 4
 /** Where a claimed message waits, and the room that it takes. */
 export interface Turns {
   slots: LaneSlots<Outgoing>
-  room: Pick<LaneRoom, 'answered'>
+  inFlightLimit: Pick<InFlightLimit, 'answered'>
 }
 
 /**
@@ -219,12 +219,12 @@ async function callProvider(
     turn = await turns.slots.waitAgain(inLine(outgoing, claimed), turn)
   }
   const tookMs = performance.now() - startedAt
-  turns.room.answered(tookMs)
+  turns.inFlightLimit.answered(tookMs)
   const outcome = outcomeOf(end)
   if (uploads.length === 0 || !isFileUnknown(end) || outcome.kind !== 'failed') return { outcome, tookMs }
   // Dying before it is forgotten is harmless: the next message is refused as well. The try counts, so that a provider that
   // knows no file of ours ends the message at last.
-  await followUp(deps.log, id, () =>
+  await bestEffort(deps.log, id, () =>
     Promise.all(uploads.map(({ hash, id: uploaded }) => deps.uploads.gone(id.lane, hash, uploaded))),
   )
   return { outcome: { kind: 'message_waits', retryAfterMs: undefined, problem: outcome.problem }, tookMs }

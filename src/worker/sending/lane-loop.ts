@@ -10,7 +10,7 @@
 //
 // So a kill leaves in doubt what was in flight, what was answered and waits to be settled (up to three times SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
-import type { LaneRoom } from './lane-room.ts'
+import type { InFlightLimit } from './in-flight-limit.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
@@ -79,13 +79,13 @@ export interface LaneLoop {
 
 /** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
 export function createLaneLoop(deps: {
-  room: Pick<LaneRoom, 'left' | 'running'>
+  inFlightLimit: Pick<InFlightLimit, 'available' | 'running'>
   latestSlotAt: () => number
   gapMs: () => number
   take: (next: Take) => Promise<Taken>
   failed: (error: unknown) => void
 }): LaneLoop {
-  const { room } = deps
+  const { inFlightLimit } = deps
   let isStopped = false
   let isTaking = false
   /** It was woken: what waits is not known. */
@@ -126,7 +126,7 @@ export function createLaneLoop(deps: {
     const pastMs = isLate ? Math.max(0, Math.min(MOST_PAST_MS, now - Math.max(latestAt, heldUntil))) : 0
     // Below 0 where slots have passed that nobody has claimed.
     const aheadMs = pastMs > 0 ? -pastMs : Math.max(0, latestAt - now)
-    const left = room.left()
+    const left = inFlightLimit.available()
     if (left === 0) return undefined
     const gapsMs = Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs)
     const mostAheadMs = servesCampaign ? CAMPAIGN_AHEAD_MS : Math.max(AHEAD_MS, gapsMs)
@@ -146,8 +146,8 @@ export function createLaneLoop(deps: {
     if (isHeld) return { most: 1, firstOnly: false, pastMs }
     const most = Math.min(left, paced, MOST)
     // Room comes back one by one.
-    const isWorth = most >= Math.min(paced, WORTH, Math.max(1, room.running() / 8))
-    return isWorth || room.running() === 0 ? { most, firstOnly: false, pastMs } : undefined
+    const isWorth = most >= Math.min(paced, WORTH, Math.max(1, inFlightLimit.running() / 8))
+    return isWorth || inFlightLimit.running() === 0 ? { most, firstOnly: false, pastMs } : undefined
   }
 
   function look(): void {
@@ -229,7 +229,7 @@ export function createLaneLoop(deps: {
       lastWorkAt = performance.now()
       if (lacksRoom) look()
     },
-    lastWorkAt: () => (room.running() > 0 ? performance.now() : lastWorkAt),
+    lastWorkAt: () => (inFlightLimit.running() > 0 ? performance.now() : lastWorkAt),
     stop: () => {
       isStopped = true
       clearTimeout(timer)

@@ -10,7 +10,7 @@ import { withTimeout } from '../../redis/errors.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'
 import { openChunksWorker } from './chunk-worker.ts'
-import { createLaneRooms } from './lane-room.ts'
+import { createInFlightLimits } from './in-flight-limit.ts'
 import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 import { type Lane, serveLane } from './serve-lane.ts'
 
@@ -46,14 +46,14 @@ export function createLanes(deps: LanesDeps) {
   const open = new Map<number, OpenLane>()
   /** Workers of chunks whose lanes were closed, which come to their end. */
   const leaving = new Set<Worker>()
-  const rooms = createLaneRooms(config.maxInFlight)
+  const limits = createInFlightLimits(config.maxInFlight)
   const stopping = new AbortController()
 
   function openLane(lane: number, has: 'jobs' | 'chunks'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      const served = serveLane(send, lane, { rooms, noteMoved: (run) => deps.noteMoved(lane, run) })
+      const served = serveLane(send, lane, { limits, noteMoved: (run) => deps.noteMoved(lane, run) })
       state = { ...served, chunkWorker: undefined, chunkAt: performance.now() }
       open.set(lane, state)
       deps.opened(lane)
@@ -73,7 +73,7 @@ export function createLanes(deps: LanesDeps) {
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     open.delete(lane)
     state.loop.stop()
-    state.room.leave()
+    state.inFlightLimit.close()
     state.chunks.close()
     const { chunkWorker } = state
     if (!chunkWorker) return
@@ -84,11 +84,11 @@ export function createLanes(deps: LanesDeps) {
     leaving.delete(chunkWorker)
   }
 
-  function served(lane: number, { room, slots, reading }: OpenLane): ServedLane {
-    const lately = room.answersLately()
+  function served(lane: number, { inFlightLimit, slots, reading }: OpenLane): ServedLane {
+    const lately = inFlightLimit.answersLately()
     return {
-      ...{ lane, inFlight: room.running() - reading(), answerMs: room.answerMs() },
-      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: room.bound(slots.latestAt()) },
+      ...{ lane, inFlight: inFlightLimit.running() - reading(), answerMs: inFlightLimit.answerMs() },
+      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: inFlightLimit.bound(slots.latestAt()) },
     }
   }
 
@@ -111,7 +111,7 @@ export function createLanes(deps: LanesDeps) {
 
     /** Those that are open, with the messages that each has in flight here. */
     load: (): { lane: number; inFlight: number }[] =>
-      [...open].map(([lane, { room }]) => ({ lane, inFlight: room.running() })),
+      [...open].map(([lane, { inFlightLimit }]) => ({ lane, inFlight: inFlightLimit.running() })),
 
     /** Closes lanes that others serve now. What they have in flight here ends here. */
     handOver(lanes: readonly number[]): void {
@@ -137,18 +137,18 @@ export function createLanes(deps: LanesDeps) {
     serves: (): ServedLane[] => [...open].map(([lane, state]) => served(lane, state)),
 
     /** Messages that are being worked on. */
-    inFlight: rooms.inFlight,
+    inFlight: limits.inFlight,
 
     /** The same without the places that reads under way hold. */
     claimedOrInFlight: (): number =>
-      rooms.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
+      limits.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
       const now = performance.now()
       const idle = [...open].filter(
-        ([, { loop, room, chunkAt }]) =>
-          room.running() === 0 && now - Math.max(loop.lastWorkAt(), chunkAt) > config.laneIdleMs,
+        ([, { loop, inFlightLimit, chunkAt }]) =>
+          inFlightLimit.running() === 0 && now - Math.max(loop.lastWorkAt(), chunkAt) > config.laneIdleMs,
       )
       await Promise.all(
         idle.map(async ([lane, state]) => {
@@ -166,7 +166,7 @@ export function createLanes(deps: LanesDeps) {
         loop.stop()
         chunks.close()
       }
-      await Promise.race([Promise.all([...all.map((worker) => worker.close()), rooms.idle()]), limit])
+      await Promise.race([Promise.all([...all.map((worker) => worker.close()), limits.idle()]), limit])
       // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
       const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
       await waitAtMost(1_000, Promise.all([...released, ...all.map((worker) => worker.close(true))]))

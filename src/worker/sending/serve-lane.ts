@@ -6,7 +6,7 @@ import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
-import type { createLaneRooms, LaneRoom } from './lane-room.ts'
+import type { createInFlightLimits, InFlightLimit } from './in-flight-limit.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
 import { createTakenChunks, type TakenChunks } from './send-chunk.ts'
 import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
@@ -24,7 +24,7 @@ const SLOW: Pace = paceOf(1)
 /** One lane in this process. */
 export interface Lane {
   loop: LaneLoop
-  room: LaneRoom
+  inFlightLimit: InFlightLimit
   slots: LaneSlots<Outgoing>
   chunks: TakenChunks
   /** Places that a read in progress has reserved. */
@@ -38,7 +38,7 @@ export interface Lane {
 export function serveLane(
   send: SendDeps,
   lane: number,
-  { rooms, noteMoved }: { rooms: ReturnType<typeof createLaneRooms>; noteMoved: (run: number) => void },
+  { limits, noteMoved }: { limits: ReturnType<typeof createInFlightLimits>; noteMoved: (run: number) => void },
 ): Lane {
   const { log } = send
   let pace = SLOW
@@ -59,10 +59,10 @@ export function serveLane(
     },
     lane,
   )
-  const room = rooms.add(() => loop.freed())
+  const inFlightLimit = limits.add(() => loop.freed())
   const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({
-    room,
+    inFlightLimit,
     latestSlotAt: slots.latestAt,
     gapMs: () => pace.gapUs / 1_000,
     failed: (error) => {
@@ -71,7 +71,7 @@ export function serveLane(
     },
     take: async (take) => {
       // Before anything is waited for: other lanes take from the same room meanwhile.
-      room.begin(take.most)
+      inFlightLimit.begin(take.most)
       reading = take.most
       try {
         const found = await senderOrWait(send, lane)
@@ -81,7 +81,7 @@ export function serveLane(
           latestEntry = entry
           if (entry.sender.rate !== rate) pace = paceOf(entry.sender.rate)
           rate = entry.sender.rate
-          room.paced(pace)
+          inFlightLimit.setPace(pace)
         }
         const from = { lane, entry, pace, chunks, latestSlot: slots.latest }
         return await takeNext(send, from, take, (outgoing, claimed) => {
@@ -93,7 +93,7 @@ export function serveLane(
         chunks.end({ kind: 'waits', ms: AWAY_MS })
         throw error
       } finally {
-        room.end(reading)
+        inFlightLimit.end(reading)
         reading = 0
       }
     },
@@ -107,13 +107,13 @@ export function serveLane(
   /** Never rejects. */
   async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
     try {
-      await ended(outgoing, await sendInTurn(send, { slots, room }, entry, outgoing, claimed))
+      await ended(outgoing, await sendInTurn(send, { slots, inFlightLimit }, entry, outgoing, claimed))
     } catch (error) {
       // Its record says that it was claimed: the sweep decides.
       const level = isRedisAway(error) ? 'warn' : 'error'
       log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
     } finally {
-      room.end()
+      inFlightLimit.end()
       if (outgoing.message.run !== undefined) noteMoved(outgoing.message.run)
     }
   }
@@ -129,5 +129,5 @@ export function serveLane(
     loop.wake()
   }
 
-  return { loop, room, slots, chunks, reading: () => reading }
+  return { loop, inFlightLimit, slots, chunks, reading: () => reading }
 }

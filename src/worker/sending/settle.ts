@@ -2,7 +2,7 @@
 // message is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
 //
 // What follows from an outcome is written after it and may fail without it: a full Redis accepts the step of the message and
-// refuses plain writes (`followUp`).
+// refuses plain writes (`bestEffort`).
 //
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
 // sent.
@@ -24,7 +24,7 @@ import type { Outcome, Problem } from '../../model/messages/outcome.ts'
 import { HAD_ENOUGH } from '../../model/messages/provider-codes.ts'
 import type { NameMemory } from '../../people/name-memory.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import { type Counted, confirmCounted, giveBack, holdPlace, releasePlace } from '../../portfolios/rules.ts'
+import { type Counted, commitCount, refundCount, keepHeldPlace, releaseHeldPlace } from '../../portfolios/rules.ts'
 import type { RulesOwner } from '../../portfolios/rules-owner.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -102,7 +102,7 @@ export async function settle(
   const end = await settleAs(deps, entry, message, outcome)
   if (message.counted) await settleCounted(deps, entry, message, message.counted, outcome)
   if (message.isProbe && isAnswered) {
-    await followUp(deps.log, message.id, async () => {
+    await bestEffort(deps.log, message.id, async () => {
       await endProbing(deps.redis, lane)
       deps.log.info({ lane }, 'lane.recovered')
     })
@@ -120,18 +120,18 @@ async function settleCounted(
 ): Promise<void> {
   if (outcome.kind === 'unconfirmed') return
   if (outcome.kind !== 'sent') {
-    await followUp(log, id, () => giveBack(redis, rules, counted))
+    await bestEffort(log, id, () => refundCount(redis, rules, counted))
     return
   }
-  if (counted.counted) await followUp(log, id, () => confirmCounted(redis, rules, counted.names))
-  if (counted.holdsPlace && !outcome.isHeld) await followUp(log, id, () => releasePlace(redis, rules, counted.name))
+  if (counted.counted) await bestEffort(log, id, () => commitCount(redis, rules, counted.names))
+  if (counted.hasHeldPlace && !outcome.isHeld) await bestEffort(log, id, () => releaseHeldPlace(redis, rules, counted.name))
 }
 
 /**
  * What follows from an outcome beside its message. Never rejects: where Redis refuses it, it is lost and logged, and
  * undefined comes back. The caller says what brings it again.
  */
-export async function followUp<T>(log: Log, { lane, ulid }: MessageId, step: () => Promise<T>): Promise<T | undefined> {
+export async function bestEffort<T>(log: Log, { lane, ulid }: MessageId, step: () => Promise<T>): Promise<T | undefined> {
   try {
     return await step()
   } catch (error) {
@@ -176,20 +176,20 @@ async function sent(
   // that is sent notes it.
   const { blocked_at, sent_after_block } = sender
   const isFirst = sent_after_block < blocked_at
-  const noted = isFirst && followUp(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
+  const noted = isFirst && bestEffort(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
   // (recovery/held-places.ts); a held one without a place would never be missed.
-  if (isHeld) await followUp(log, id, () => holdPlace(redis, rules, messageId(id.lane, id.ulid)))
+  if (isHeld) await bestEffort(log, id, () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid)))
   const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
   await untilWritten(redis, () => recordStatus(redis, id, attempt, 'sent', how))
-  if (isHeld) await followUp(log, id, () => releaseUnheld(redis, rules, id))
+  if (isHeld) await bestEffort(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)
   const names = knownAs && [...knownAs, to]
   if (names && nameMemory.isNew(sender.account, names)) {
     const naming = { names, asOf: acceptedAtMs(id.ulid), isReported: true, sentTo: to }
     // If it is lost, the answer to the next message to them brings it.
-    const heeded = await followUp(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
+    const heeded = await bestEffort(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
     if (heeded?.length !== 1) nameMemory.forget(sender.account, names)
   }
   await noted
@@ -199,7 +199,7 @@ async function sent(
 /** The webhook that ends a hold may come before the answer that tells of it is written down: then nothing is held any more. */
 async function releaseUnheld(redis: Redis, rules: RulesOwner, id: MessageId): Promise<void> {
   const isHeld = (await readMessage(redis, id))?.heldSince !== undefined
-  if (!isHeld) await releasePlace(redis, rules, messageId(id.lane, id.ulid))
+  if (!isHeld) await releaseHeldPlace(redis, rules, messageId(id.lane, id.ulid))
 }
 
 async function failed(
@@ -211,7 +211,7 @@ async function failed(
   const { id, run, to } = message
   const { problem } = outcome
   if (run !== undefined) {
-    const acted = await followUp(deps.log, id, () => actOn(deps, { lane: id.lane, run }, outcome))
+    const acted = await bestEffort(deps.log, id, () => actOn(deps, { lane: id.lane, run }, outcome))
     // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. Where
     // it is not known whether it was paused, it stays queued as well: the next refusal pauses it.
     if (acted === undefined || acted.isOfCampaign) {
@@ -227,7 +227,7 @@ async function failed(
   }
   // Before the outcome, since after that nobody would look at this refusal again. If it is lost, WhatsApp refuses
   // the next such message to them with the same code, and that brings it.
-  await followUp(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
+  await bestEffort(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
 }
 
@@ -248,7 +248,7 @@ async function goesBack(
   const how = { counts: false, maxTries: config.maxTries, problem }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // The next message asks in its place.
-  if (isProbe) await followUp(log, id, () => endLaneCooldown(redis, id.lane))
+  if (isProbe) await bestEffort(log, id, () => endLaneCooldown(redis, id.lane))
   return { kind: 'lane_waits', ms: 1 }
 }
 
@@ -264,10 +264,10 @@ async function laneWaits(
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // If it is lost, the next answer that says that the lane is too fast brings it.
-  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
+  await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isProbe) return { kind: 'lane_waits', ms }
   const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
-  const probed = await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))
+  const probed = await bestEffort(log, id, () => coolForProbe(redis, id.lane, wait, problem))
   return { kind: 'lane_waits', ms: probed?.ms ?? ms }
 }
 
@@ -279,7 +279,7 @@ async function campaignsRest(
   const { redis, config, log } = deps
   const { problem } = outcome
   // If it is lost, the next refusal brings it.
-  const acted = await followUp(log, id, () => actOn(deps, { lane: id.lane, isProbe }, outcome))
+  const acted = await bestEffort(log, id, () => actOn(deps, { lane: id.lane, isProbe }, outcome))
   const how = { counts: false, maxTries: config.maxTries, problem }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   return { kind: 'lane_waits', ms: acted?.waitMs ?? FIRST_WAIT_MS }
@@ -321,7 +321,7 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'
   const how = { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // If it is lost, the next message that is refused so brings it.
-  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
+  await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   return { kind: 'waits', ms: BLOCKED_WAIT_MS }
 }
 
@@ -337,10 +337,10 @@ async function unconfirmed(
   const isOutage = backoff.isOutage(id.lane)
   const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
   await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
-  await followUp(log, id, () => actOn(deps, { lane: id.lane }, outcome))
+  await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
-  const { ms, isNew } = (await followUp(log, id, () => coolForProbe(redis, id.lane, wait, problem))) ?? {
+  const { ms, isNew } = (await bestEffort(log, id, () => coolForProbe(redis, id.lane, wait, problem))) ?? {
     ms: FIRST_WAIT_MS,
     isNew: false,
   }
@@ -351,7 +351,7 @@ async function unconfirmed(
 
 /** The same once its outcome is written down, which alone makes it wait. */
 async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
-  await followUp(log, id, () => putOff(redis, id, ms))
+  await bestEffort(log, id, () => putOff(redis, id, ms))
   return { kind: 'waits', ms }
 }
 

@@ -5,7 +5,7 @@ import type { Names } from '../../model/people/person.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
 import { mayLeave } from '../../recipients/campaigns.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
-import { barredAmong, wantedUntilOf } from './barred.ts'
+import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import type { Asked, StillWanted } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
@@ -28,20 +28,20 @@ export async function stillWanted(
   const runs = [...new Set(messages.flatMap(({ message: { run } }) => run ?? []))]
   const lane = messages[0]?.id.lane ?? 0
   // All in one write.
-  const [going, caps, barred] = await Promise.all([
+  const [going, caps, suppressed] = await Promise.all([
     Promise.all(runs.map((number) => mayLeave(redis, { lane, number }))),
     cappedUntil(
       redis,
       entry.rules,
       marketing.map((i) => names[i] ?? []),
     ),
-    barredAmong(deps, entry, messages, isMarketing, names),
+    suppressedAmong(deps, entry, messages, isMarketing, names),
   ])
   const stopped = new Set(runs.filter((_run, i) => !going[i]))
   const capped = new Set(marketing.filter((_place, i) => caps[i] !== undefined))
   return messages.map(({ message: { run } }, i): StillWanted => {
     if ((run !== undefined && stopped.has(run)) || capped.has(i)) return {}
-    const problem = barred.get(i)
+    const problem = suppressed.get(i)
     const until = wantedUntil[i]
     return problem || !until ? { problem } : { wantedUntil: until }
   })

@@ -7,18 +7,18 @@ import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
 import { newAttemptId } from '../../kernel/message-id.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { nextJobs, releaseRead } from '../../lanes/jobs.ts'
-import { type Claim, type ClaimResult, claimMessages, onlyLate } from '../../lanes/messages/claim.ts'
+import { type Claim, type ClaimResult, claimMessages, ignoreUnreplicated } from '../../lanes/messages/claim.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { setNotSent } from '../../lanes/messages/steps.ts'
 import { type Problem, personErased } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
 import type { Names } from '../../model/people/person.ts'
 import { namesToSendTo } from '../../people/names/names.ts'
-import { giveBack } from '../../portfolios/rules.ts'
+import { refundCount } from '../../portfolios/rules.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { admittedAmong } from './admission.ts'
+import { checkRulesAmong } from './provider-rules.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
-import { barredAmong, wantedUntilOf } from './barred.ts'
+import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import { type Marketing, marketingAmong } from './marketing-routes.ts'
 import { filesOf } from './message-files.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
@@ -161,10 +161,10 @@ async function claimAll(
   )
   // Asked at the same time, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
-    endBarred(deps, entry, messages, marketing, namesOf, wantedUntil),
-    admittedAmong(deps, entry, complete, marketing.messages, namesOf),
+    endSuppressed(deps, entry, messages, marketing, namesOf, wantedUntil),
+    checkRulesAmong(deps, entry, complete, marketing.messages, namesOf),
   ])
-  for (const [message, of] of counted) if (waitNoMore.has(message)) await giveBack(redis, entry.rules, of)
+  for (const [message, of] of counted) if (waitNoMore.has(message)) await refundCount(redis, entry.rules, of)
   // Of those that wait for a file, jobs are put off by their claim, and places go back with their chunk.
   const isBack = (message: Outgoing): boolean => message.from === 'place' && files.waiting.has(message)
   const wanted = messages.filter((message) => !waitNoMore.has(message) && !resting.has(message) && !isBack(message))
@@ -213,7 +213,7 @@ async function claimAll(
     } else {
       refusals.push(async () => {
         const of = counted.get(message)
-        if (of !== undefined) await giveBack(redis, entry.rules, of)
+        if (of !== undefined) await refundCount(redis, entry.rules, of)
         const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
         if (heldMs === undefined) waitNoMore.add(message)
         else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
@@ -240,7 +240,7 @@ async function claimAll(
  */
 async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): Promise<void> {
   const how = { counts: false, maxTries: config.maxTries, problem: claimFailed }
-  const takeBackOne = ({ id, attempt }: Claim) => setNotSent(redis, id, attempt, how).catch(onlyLate)
+  const takeBackOne = ({ id, attempt }: Claim) => setNotSent(redis, id, attempt, how).catch(ignoreUnreplicated)
   await Promise.all(claims.map((claim) => untilWritten(redis, () => takeBackOne(claim))))
 }
 
@@ -268,7 +268,7 @@ const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResu
  * Ends those whose people were erased or have opted out, and returns them. What was claimed before, or is past its
  * validity, is not among these: its claim ends it. Should it be claimed after all, we ask again before it leaves.
  */
-async function endBarred(
+async function endSuppressed(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly Outgoing[],
@@ -277,17 +277,17 @@ async function endBarred(
   wantedUntil: Map<Outgoing, Deadline>,
 ): Promise<Set<Outgoing>> {
   const ended = new Set<Outgoing>()
-  for (const [i, problem] of await barredAmong(deps, entry, messages, marketing.messages, messages.map(namesOf))) {
+  for (const [i, problem] of await suppressedAmong(deps, entry, messages, marketing.messages, messages.map(namesOf))) {
     const message = messages[i]
     if (message === undefined) continue
-    if (await endBarredOne(deps, message, problem)) ended.add(message)
+    if (await endSuppressedOne(deps, message, problem)) ended.add(message)
     else wantedUntil.set(message, deadlineIn(Number.NEGATIVE_INFINITY))
   }
   return ended
 }
 
 /** True when it will not be sent. */
-async function endBarredOne({ redis, lanes, config }: SendDeps, message: Outgoing, problem: Problem): Promise<boolean> {
+async function endSuppressedOne({ redis, lanes, config }: SendDeps, message: Outgoing, problem: Problem): Promise<boolean> {
   const { id, from, payload } = message
   if (from === 'job') {
     return (await cancelMessage({ redis, queues: lanes }, id, config.retentionMs, problem)).verdict === 'done'

@@ -42,11 +42,11 @@ const SHORT_DAY = [
   },
   // What waits for a place or for the budget asks more often, since hours are seconds.
   {
-    file: 'portfolios/scripts/rules-admit.lua',
+    file: 'portfolios/scripts/rules-check.lua',
     find: 'now + (inFlight > 0 and 1000 or 10000)',
     replace: 'now + 250',
   },
-  { file: 'worker/sending/admission.js', find: 'MOST_REST_MS = 10_000', replace: 'MOST_REST_MS = 1_000' },
+  { file: 'worker/sending/provider-rules.js', find: 'MOST_REST_MS = 10_000', replace: 'MOST_REST_MS = 1_000' },
   { file: BUDGET, find: 'local KEPT_MS = 25 * 3600 * 1000', replace: `local KEPT_MS = ${9_000 * PERIOD_MS}` },
 ]
 

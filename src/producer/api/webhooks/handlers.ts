@@ -46,7 +46,7 @@ import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
 import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
-import { type Asides, createAsides } from './asides.ts'
+import { createRareWarnings, type RareWarnings } from './rare-warnings.ts'
 import { inTurn } from './in-turn.ts'
 import { createLearning, type LearnDeps, type Learning } from './learn.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
@@ -62,7 +62,7 @@ interface WebhookDeps {
   tombstones: Tombstones
   seal: Seal
   queues: LaneQueues
-  asides: Asides
+  rareWarnings: RareWarnings
   learning: Learning
   reports: ReportDeps
 }
@@ -73,9 +73,9 @@ interface Source {
   secrets: readonly string[]
 }
 
-export function webhookRoutes(given: Omit<WebhookDeps, 'asides' | 'learning' | 'reports'> & LearnDeps): Route[] {
+export function webhookRoutes(given: Omit<WebhookDeps, 'rareWarnings' | 'learning' | 'reports'> & LearnDeps): Route[] {
   const reports = { ...given, lanes: given.queues, refusals: createCampaignRefusals(given) }
-  const deps: WebhookDeps = { ...given, learning: createLearning(given), asides: createAsides(given.log), reports }
+  const deps: WebhookDeps = { ...given, learning: createLearning(given), rareWarnings: createRareWarnings(given.log), reports }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)
@@ -167,7 +167,7 @@ async function receive(
 
 async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
   // Not ours: another app on the same number, or a forgery. It must change nothing.
-  if (update.opaque === undefined) return deps.asides.statusWithoutId()
+  if (update.opaque === undefined) return deps.rareWarnings.statusWithoutId()
   const ours = deps.opaqueIds.verify(update.opaque)
   const id = ours && parseMessageId(ours.id)
   if (!ours || !id) return
@@ -188,11 +188,11 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
 }
 
 async function take(deps: WebhookDeps, news: ProviderNews, account: number | undefined): Promise<void> {
-  if (!news.isKnown) deps.asides.otherField(news.field)
+  if (!news.isKnown) deps.rareWarnings.otherField(news.field)
   const { redis, queues, config } = deps
   await actOnNumber(deps, news, account)
   const kept = await takeNews({ redis, queues, retentionMs: config.retentionMs }, news, account)
-  if (kept.includes('missed')) deps.asides.missedNotice(news.field)
+  if (kept.includes('missed')) deps.rareWarnings.missedNotice(news.field)
 }
 
 /** An error of a number stops or slows it as the same error of one of its messages would. Before the notice, so that it is repeated. */
@@ -215,7 +215,7 @@ async function senderFor(deps: WebhookDeps, phoneNumberId: string, account: numb
   if (sender && (account === undefined || sender.account === account)) return sender
   // Without a single sender nothing can be another's: the right data are not there yet.
   await assertGaveOutLane(deps.redis, 1)
-  deps.asides.unknownNumber(phoneNumberId)
+  deps.rareWarnings.unknownNumber(phoneNumberId)
   return undefined
 }
 
@@ -249,7 +249,7 @@ async function keepMedia(
 ): Promise<void> {
   if ((await cachedAccount(deps.redis, account))?.keep_received_media !== 'on') return
   if (await addReceivedMedium(deps.redis, { account, lane, message: inboundDigest(id) })) return
-  deps.asides.mediaNotKept(account)
+  deps.rareWarnings.mediaNotKept(account)
 }
 
 async function applyOptOut(deps: WebhookDeps, preference: Preference, account: number | undefined): Promise<void> {

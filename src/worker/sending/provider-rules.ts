@@ -7,7 +7,7 @@ import type { Config } from '../../kernel/config.ts'
 import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
 import type { Names } from '../../model/people/person.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { type Admission, admit, type Counted, isStrict, noteResting } from '../../portfolios/rules.ts'
+import { type RuleVerdict, checkProviderRules, type Counted, hasActiveRules, noteResting } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
 import type { Outgoing } from './attempt.ts'
@@ -19,7 +19,7 @@ const MOST_REST_MS = 10_000
 const MOST_PUT_OFF_MS = 60_000
 
 /** What of some messages may leave. */
-export interface Admitted {
+export interface RuleCheck {
   /** What was counted for those that may. */
   counted: ReadonlyMap<Outgoing, Counted>
   /** Those that are to be claimed no sooner than then (epoch ms). */
@@ -31,18 +31,18 @@ export interface Admitted {
 }
 
 /** Asks for all messages of a step at once, with the names of their people; of most nothing need be asked. */
-export async function admittedAmong(
+export async function checkRulesAmong(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
   messages: readonly Outgoing[],
   marketing: ReadonlySet<Outgoing>,
   namesOf: (message: Outgoing) => Names,
-): Promise<Admitted> {
+): Promise<RuleCheck> {
   const counted = new Map<Outgoing, Counted>()
   const putOff = new Map<Outgoing, number>()
   const resting = new Set<Outgoing>()
   // Its collections are filled below.
-  const withoutRest: Admitted = { counted, putOff, resting, restMs: undefined }
+  const withoutRest: RuleCheck = { counted, putOff, resting, restMs: undefined }
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
   const isCampaign = ({ message }: Outgoing): boolean => message.class === 'campaign'
   const isTemplate = ({ message }: Outgoing): boolean => isCounted && message.type === 'template'
@@ -55,7 +55,7 @@ export async function admittedAmong(
   // Sent in one write, together with what else is asked before a claim.
   const [open, isAsked, rest] = await Promise.all([
     openWindowsAmong(redis, lane, people),
-    isCounted || isStrict(redis, rules),
+    isCounted || hasActiveRules(redis, rules),
     of.some(isCampaign) ? campaignsRest(redis, lane) : undefined,
   ])
   if (rest !== undefined) for (const each of of.filter(isCampaign)) resting.add(each)
@@ -68,25 +68,25 @@ export async function admittedAmong(
     isCampaign: isCampaign(each),
     opensConversation: opens.has(each),
   }))
-  const admissions = isAsked ? await admit(redis, rules, asks, { mostHeld }) : []
-  let refusal: Exclude<Admission, { verdict: 'ok' }> | undefined
-  for (const [i, admission] of admissions.entries()) {
+  const verdicts = isAsked ? await checkProviderRules(redis, rules, asks, { mostHeld }) : []
+  let refusal: Exclude<RuleVerdict, { verdict: 'ok' }> | undefined
+  for (const [i, ruled] of verdicts.entries()) {
     const each = asked[i]
     if (each === undefined) continue
-    if (admission.verdict === 'ok') {
-      const { counted: isNew, holdsPlace } = admission
-      if (isNew || holdsPlace) counted.set(each, { name: each.name, names: namesOf(each), counted: isNew, holdsPlace })
+    if (ruled.verdict === 'ok') {
+      const { counted: isNew, hasHeldPlace } = ruled
+      if (isNew || hasHeldPlace) counted.set(each, { name: each.name, names: namesOf(each), counted: isNew, hasHeldPlace })
       continue
     }
-    observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: admission.verdict })
-    if (admission.verdict === 'person_capped') {
-      putOff.set(each, admission.untilMs)
+    observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: ruled.verdict })
+    if (ruled.verdict === 'person_capped') {
+      putOff.set(each, ruled.untilMs)
     } else if (isCampaign(each)) {
       resting.add(each)
-      refusal = admission
+      refusal = ruled
     } else {
       // By the clock of Redis, as the claim has it.
-      const { untilMs, waitMs } = admission
+      const { untilMs, waitMs } = ruled
       putOff.set(each, untilMs - Math.max(0, waitMs - MOST_PUT_OFF_MS))
     }
   }

@@ -20,8 +20,8 @@
 --   names            of the person in keys of caps
 --   isMarketing
 --   isCampaign
---   place?           which hash the person is in; none: the person is not counted
---   person?          hash of the person, 5 bytes as a number
+--   bucketHash?      selects the hash the person is in; none: the person is not counted
+--   personHash?      hash of the person, 5 bytes as a number
 -- Output: of each {'ok', counted, has a place} or {'person_capped', 'portfolio_limit' or 'held', until (ms), ms until then}
 -- include rules-budget
 local budget, counts, held = unpack(KEYS)
@@ -60,31 +60,31 @@ local b = limit and openBudget(budget, counts, people, now, limit)
 -- When one more may be counted, by how many may be counted at all.
 local rooms = {}
 local function waits(why, till) return { why, till, math.max(0, till - now) } end
-local function admit(i)
-  local message, names, isMarketing, isCampaign, place, person = unpack(each[i], 1, 6)
+local function checkProviderRules(i)
+  local message, names, isMarketing, isCampaign, bucketHash, personHash = unpack(each[i], 1, 6)
   if cappedUntil[i] then return waits('person_capped', cappedUntil[i]) end
   local takesPlace = isHolding and isCampaign
   local hasPlace = takesPlace and redis.call('ZSCORE', held, message)
   -- Places of messages in flight come back within seconds.
   if takesPlace and not hasPlace and places >= mostHeld then return waits('held', now + (inFlight > 0 and 1000 or 10000)) end
   local counted = 0
-  if b and place then
-    local name = struct.pack('>I5', person)
-    local key, value, period = findPerson(b, place, name)
+  if b and bucketHash then
+    local name = struct.pack('>I5', personHash)
+    local key, value, period = findPerson(b, bucketHash, name)
     if key and (value < 0 or value > WRAP) then
       if period ~= b.now then
         addAt(counts, period, -1)
         b.new = b.new + 1
         rooms = {}
       end
-      if writePerson(b, place, name, sharedAt(b.now)) ~= key then redis.call('HDEL', key, name) end
+      if writePerson(b, bucketHash, name, sharedAt(b.now)) ~= key then redis.call('HDEL', key, name) end
     elseif not key then
       local most = isCampaign and forCampaigns or limit
       if b.used >= most then
         rooms[most] = rooms[most] or roomAt(b, most)
         return waits('portfolio_limit', rooms[most])
       end
-      writePerson(b, place, name, openAt(b.now))
+      writePerson(b, bucketHash, name, openAt(b.now))
       b.used, b.new, counted = b.used + 1, b.new + 1, 1
     end
   end
@@ -97,6 +97,6 @@ local function admit(i)
 end
 
 local results = {}
-for i = 1, #each do results[i] = admit(i) end
+for i = 1, #each do results[i] = checkProviderRules(i) end
 if b then closeBudget(b) end
 return results

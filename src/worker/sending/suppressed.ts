@@ -31,7 +31,7 @@ export const wantedUntilOf = (entry: DirectoryEntry, message: Asked['message'], 
  * since its campaign began, under any of their names. Asked before they are claimed, and again of a message that leaves later
  * than the answer is good for.
  */
-export async function barredAmong<M extends Asked>(
+export async function suppressedAmong<M extends Asked>(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
   entry: DirectoryEntry,
   messages: readonly M[],
@@ -39,9 +39,9 @@ export async function barredAmong<M extends Asked>(
   names: readonly Names[],
 ): Promise<ReadonlyMap<number, Problem>> {
   const { account } = entry.sender
-  const barred = new Map<number, Problem>()
+  const suppressed = new Map<number, Problem>()
   const asked = messages.flatMap((each, i) => (isAsked(entry, each.message, marketing.has(each)) ? [i] : []))
-  if (asked.length === 0) return barred
+  if (asked.length === 0) return suppressed
   const erasable = asked.filter((i) => messages[i]?.message.run !== undefined)
   const namesOf = (i: number): Names => names[i] ?? []
   const [optedOutPlaces] = await Promise.all([
@@ -52,13 +52,13 @@ export async function barredAmong<M extends Asked>(
         const { id, message } = messages[i] ?? {}
         if (!id || !message) return
         const sinceMs = acceptedAtMs(id.ulid)
-        if ((await tombstones.erasedOf(account, namesOf(i), sinceMs)).size > 0) barred.set(i, personErased)
+        if ((await tombstones.erasedOf(account, namesOf(i), sinceMs)).size > 0) suppressed.set(i, personErased)
       }),
     ),
   ])
   for (const place of optedOutPlaces) {
     const i = asked[place]
-    if (i !== undefined && !barred.has(i)) barred.set(i, optedOut)
+    if (i !== undefined && !suppressed.has(i)) suppressed.set(i, optedOut)
   }
-  return barred
+  return suppressed
 }

@@ -7,9 +7,9 @@ const REMEMBERED = 500
 const EVERY_MS = 3_600_000
 const ID = /^\d{1,32}$/
 
-export type Asides = ReturnType<typeof createAsides>
+export type RareWarnings = ReturnType<typeof createRareWarnings>
 
-export function createAsides(log: Log) {
+export function createRareWarnings(log: Log) {
   const logged = new LRUCache<string, true>({ max: REMEMBERED, ttl: EVERY_MS, perf: performance })
   const isNew = (what: string): boolean => {
     if (logged.has(what)) return false

@@ -3,7 +3,7 @@
 // Redis, HTTP, producer, relay, an endpoint. Stood in for: the passing of weeks, by a later time.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { keepLaneUntil, keptLanes, lanesKeptUntil } from '../../src/accounts/kept-lanes.ts'
+import { keepLaneUntil, retainedLanes, lanesKeptUntil } from '../../src/accounts/retained-lanes.ts'
 import { findSender, listKeptSenders, listSenders } from '../../src/accounts/senders.ts'
 import { forgetLanes } from '../../src/admin/expiry.processor.ts'
 import { dropSender } from '../../src/admin/senders.ts'
@@ -250,6 +250,6 @@ test('a lane whose removal died before it left the senders is not forgotten', as
   await keepLaneUntil(redis, { lane, account: tenant.account }, Date.now() - DAY_MS)
   await forget(Date.now())
   expect((await listSenders(redis, tenant.account)).map(({ id }) => id)).toContain(lane)
-  expect(await keptLanes(redis, tenant.account)).toEqual([lane, tenant.cloudLane])
+  expect(await retainedLanes(redis, tenant.account)).toEqual([lane, tenant.cloudLane])
   expect((await lanesKeptUntil(redis, Date.now())).map(({ lane }) => lane)).not.toContain(lane)
 })

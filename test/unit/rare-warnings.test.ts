@@ -1,7 +1,7 @@
 // Pins: what a webhook brings that is not for us is told in the log, once an hour for each, without numbers of people.
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createAsides } from '../../src/producer/api/webhooks/asides.ts'
+import { createRareWarnings } from '../../src/producer/api/webhooks/rare-warnings.ts'
 
 const lines: { msg: string; field?: string; phone_number_id?: string | null }[] = []
 const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })
@@ -15,26 +15,26 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers())
 
 test('a field that is not taken is told by its name, again only after an hour', () => {
-  const asides = createAsides(log)
-  for (const field of ['calls', 'history', 'calls']) asides.otherField(field)
+  const warnings = createRareWarnings(log)
+  for (const field of ['calls', 'history', 'calls']) warnings.otherField(field)
   expect(lines.map(({ field }) => field)).toEqual(['calls', 'history'])
   vi.advanceTimersByTime(3_599_000)
-  asides.otherField('calls')
+  warnings.otherField('calls')
   expect(lines).toHaveLength(2)
   vi.advanceTimersByTime(2_000)
-  asides.otherField('calls')
+  warnings.otherField('calls')
   expect(lines).toHaveLength(3)
 })
 
 test('that statuses come without our id is told once an hour', () => {
-  const asides = createAsides(log)
-  for (let time = 0; time < 3; time += 1) asides.statusWithoutId()
+  const warnings = createRareWarnings(log)
+  for (let time = 0; time < 3; time += 1) warnings.statusWithoutId()
   expect(lines.map(({ msg }) => msg)).toEqual(['webhook.status_without_id'])
 })
 
 test('a number that no sender has is told by its id, and whatever is no id by none', () => {
-  const asides = createAsides(log)
-  for (const id of ['106', '106', '+49 1700', 'x'.repeat(100)]) asides.unknownNumber(id)
+  const warnings = createRareWarnings(log)
+  for (const id of ['106', '106', '+49 1700', 'x'.repeat(100)]) warnings.unknownNumber(id)
   expect(lines.map(({ msg, phone_number_id }) => [msg, phone_number_id])).toEqual([
     ['webhook.unknown_number', '106'],
     ['webhook.unknown_number', null],
@@ -42,10 +42,10 @@ test('a number that no sender has is told by its id, and whatever is no id by no
 })
 
 test('however many numbers nobody has are named within an hour, the log gets some of them', () => {
-  const asides = createAsides(log)
-  for (let round = 0; round < 2; round++) for (let id = 1; id <= 2_000; id++) asides.unknownNumber(String(id))
+  const warnings = createRareWarnings(log)
+  for (let round = 0; round < 2; round++) for (let id = 1; id <= 2_000; id++) warnings.unknownNumber(String(id))
   expect(lines.length).toBeLessThanOrEqual(500)
   vi.advanceTimersByTime(3_601_000)
-  asides.unknownNumber('2000')
+  warnings.unknownNumber('2000')
   expect(lines.at(-1)?.phone_number_id).toBe('2000')
 })

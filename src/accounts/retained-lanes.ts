@@ -20,7 +20,7 @@ function readMember(member: string): RemovedLane {
 }
 
 /** The lanes of the account that anything is kept of, in their order; without an account, those of all. */
-export async function keptLanes(redis: Redis, account?: number): Promise<number[]> {
+export async function retainedLanes(redis: Redis, account?: number): Promise<number[]> {
   const [ofSenders, removed] = await Promise.all([
     redis.hgetall(rootKeys.lanes),
     redis.zrange(rootKeys.removedLanes, '0', '-1'),

@@ -12,22 +12,22 @@ const HEADROOM = 2
 const UNKNOWN_ANSWER_MS = 1_000
 /** Weight of one answer in its lane's answer time. */
 const ANSWER_WEIGHT = 1 / 32
-/** Above this share of the process's room, each lane is limited to an equal part of it. */
+/** Above this share of the process's limit, each lane is limited to an equal part of it. */
 const CROWDED = 0.5
 /** A freed place is offered to lanes until this many have turned out to be still short. It is done for each message. */
 const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
-export interface LaneRoom {
+export interface InFlightLimit {
   /** Places that are free. */
-  left(): number
+  available(): number
   /** Takes this many places. */
   begin(count: number): void
   /** Gives this many places back. */
   end(count?: number): void
   /** The provider has answered a message of the lane after this long. */
   answered(ms: number): void
-  paced(pace: Pace): void
+  setPace(pace: Pace): void
   /** How long the provider takes to answer, lately (ms); undefined before the first answer. */
   answerMs(): number | undefined
   /** The same by its quantiles, of the last 30 to 60 s. */
@@ -40,7 +40,7 @@ export interface LaneRoom {
   /** Places that are taken: of messages claimed or in flight, and of what a read under way may find. */
   running(): number
   /** The lane is no longer served here; what is in flight still comes to its end. */
-  leave(): void
+  close(): void
 }
 
 /** A lane that may wait for a place. */
@@ -50,7 +50,7 @@ interface Waiting {
 }
 
 /** The lanes of this process, which together may have `most` messages in flight. */
-export function createLaneRooms(most: number) {
+export function createInFlightLimits(most: number) {
   /** Lanes that have messages in flight or wait for a place, and how many messages are in flight over all lanes. */
   let busy = 0
   let inFlight = 0
@@ -85,13 +85,13 @@ export function createLaneRooms(most: number) {
   }
 
   /** `freed` is called when a place that may have been waited for is free. */
-  function add(freed: () => void): LaneRoom {
+  function add(freed: () => void): InFlightLimit {
     let running = 0
     let waits = false
     let answerMs = UNKNOWN_ANSWER_MS
     let answers = 0
     let gapMs = 1
-    const room: Waiting = { stopsWaiting: () => setWaits(false), freed }
+    const waiting: Waiting = { stopsWaiting: () => setWaits(false), freed }
     const times = createAnswerTimes()
 
     const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
@@ -101,15 +101,15 @@ export function createLaneRooms(most: number) {
     function setWaits(now: boolean): void {
       if (waits === now) return
       waits = now
-      if (now) line.add(room)
-      else line.delete(room)
+      if (now) line.add(waiting)
+      else line.delete(waiting)
       if (running === 0) busy += now ? 1 : -1
     }
-    function left(): number {
+    function available(): number {
       const [wanted, part] = [wantedAlone(), equalPart()]
       const own = Math.min(wanted, part) - running
       // Its own messages that end ask it too, but they may take long.
-      if (part < wanted) limited.add(room)
+      if (part < wanted) limited.add(waiting)
       if (own > most - inFlight) setWaits(true)
       return Math.max(0, Math.min(most - inFlight, own))
     }
@@ -122,7 +122,7 @@ export function createLaneRooms(most: number) {
     }
 
     return {
-      left,
+      available,
       begin,
       running: () => running,
       answerMs: () => (answers === 0 ? undefined : Math.round(answerMs)),
@@ -132,7 +132,7 @@ export function createLaneRooms(most: number) {
           ...{ running, inFlight, most, limit: limit(), wanted: wantedAlone(), gapMs },
           freeSlotInMs: latestSlotAt + gapMs - performance.now(),
         }),
-      paced: (pace) => {
+      setPace: (pace) => {
         gapMs = pace.gapUs / 1_000
       },
       answered: (ms) => {
@@ -156,9 +156,9 @@ export function createLaneRooms(most: number) {
         if (limited.size > 0 && equalPart() > before) askLimited()
         freed()
       },
-      leave: () => {
+      close: () => {
         setWaits(false)
-        limited.delete(room)
+        limited.delete(waiting)
       },
     }
   }
@@ -173,7 +173,7 @@ export function createLaneRooms(most: number) {
   }
 }
 
-/** A lane takes up messages a step at a time: it is short of room while less than this part of what it has is free. */
+/** A lane takes up messages a step at a time: it is short while less than this part of what it has is free. */
 const STEP = 1 / 8
 /** A free slot that is closer than this (ms) is taken in the next step: what waits for it does not wait for its pace. */
 const SOON_MS = 75

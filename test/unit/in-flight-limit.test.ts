@@ -1,0 +1,158 @@
+// Pins: what lanes may have in flight follows pace and answer time, within what the process bears, and is shared.
+import { expect, test } from 'vitest'
+import { paceOf } from '../../src/model/messages/pace.ts'
+import { createInFlightLimits } from '../../src/worker/sending/in-flight-limit.ts'
+
+/** A lane of so many messages a second whose provider takes so long (ms). */
+function laneIn(limits: ReturnType<typeof createInFlightLimits>, rate: number, answerMs: number, freed = () => {}) {
+  const inFlightLimit = limits.add(freed)
+  inFlightLimit.setPace(paceOf(rate))
+  for (let i = 0; i < 200; i += 1) inFlightLimit.answered(answerMs)
+  return inFlightLimit
+}
+
+test('a lane may have in flight what its pace and the answer time come to, twice over', () => {
+  const limits = createInFlightLimits(6_000)
+  const inFlightLimit = laneIn(limits, 1_000, 1_000)
+  expect(inFlightLimit.available()).toBeGreaterThan(1_900)
+  expect(inFlightLimit.available()).toBeLessThan(2_100)
+  expect(inFlightLimit.answerMs()).toBe(1_000)
+})
+
+test('a lane whose provider answers at once still has room for a step', () => {
+  expect(laneIn(createInFlightLimits(6_000), 80, 1).available()).toBe(200)
+})
+
+test('all lanes together never have more than the process bears, and a lane that was short is told when a place is free', () => {
+  const limits = createInFlightLimits(100)
+  let told = 0
+  const [greedy, other] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000, () => (told += 1))]
+  greedy.begin(greedy.available())
+  expect(limits.inFlight()).toBe(100)
+  expect(other.available()).toBe(0)
+  greedy.end()
+  expect(told).toBe(1)
+  expect(other.available()).toBe(1)
+})
+
+test('a lane is told of each of its own places that comes free', () => {
+  let told = 0
+  const inFlightLimit = laneIn(createInFlightLimits(100), 80, 1, () => (told += 1))
+  inFlightLimit.begin(3)
+  inFlightLimit.end()
+  inFlightLimit.end(2)
+  expect(told).toBe(2)
+})
+
+test('on a crowded process a lane is held to an equal part', () => {
+  const limits = createInFlightLimits(100)
+  const [one, two] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000)]
+  one.begin(40)
+  two.begin(20)
+  expect(one.available()).toBe(10)
+  expect(two.available()).toBe(30)
+})
+
+test('a lane held to its part is told when the parts have grown, though none of its own messages has ended', () => {
+  const limits = createInFlightLimits(100)
+  let told = 0
+  const one = laneIn(limits, 1_000, 1_000, () => (told += 1))
+  const two = laneIn(limits, 1_000, 1_000)
+  two.begin(50)
+  one.begin(50)
+  expect(one.available()).toBe(0)
+  two.end(49)
+  expect(one.available()).toBe(0)
+  two.end()
+  expect(told).toBeGreaterThan(0)
+  expect(one.available()).toBe(50)
+})
+
+/** Lanes that take a place whenever they get one; `took` has their numbers in the order in which they did. */
+function takers(limits: ReturnType<typeof createInFlightLimits>, count: number) {
+  const took: number[] = []
+  const lanes = Array.from({ length: count }, (_, i) => {
+    const take = () => {
+      if (lane.available() === 0) return
+      lane.begin(1)
+      took.push(i)
+    }
+    const lane = laneIn(limits, 80, 1_000, take)
+    return { end: lane.end, take }
+  })
+  return { took, lanes }
+}
+
+test('a place that comes free goes to the lane that has waited longest, not back to the one that had it', () => {
+  const { took, lanes } = takers(createInFlightLimits(2), 4)
+  for (const { take } of lanes) take()
+  expect(took).toEqual([0, 1])
+  lanes[0]?.end()
+  lanes[1]?.end()
+  expect(took.slice(2)).toEqual([2, 3])
+})
+
+test.each([
+  [1, 2],
+  [3, 5],
+  [100, 101],
+  [20, 40],
+])('in a room of %i, %i lanes that always want more take turns', (most, count) => {
+  const { took, lanes } = takers(createInFlightLimits(most), count)
+  for (const { take } of lanes) take()
+  // What was taken first is answered first.
+  for (let ended = 0; ended < 10 * count; ended += 1) lanes[took[ended] ?? 0]?.end()
+  const turns = lanes.map((_, i) => took.filter((each) => each === i).length)
+  expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1)
+})
+
+test('a lane that waits has its equal part kept for it, until it wants nothing more', () => {
+  const limits = createInFlightLimits(100)
+  const [one, two] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000)]
+  const three = laneIn(limits, 1_000, 1_000, () => void three.available())
+  one.begin(60)
+  two.begin(40)
+  expect(three.available()).toBe(0)
+  one.end(30)
+  expect(one.available()).toBe(3)
+  three.close()
+  expect(one.available()).toBe(20)
+})
+
+test('asking what keeps a lane from having more does not make it one that waits', () => {
+  const limits = createInFlightLimits(100)
+  let told = 0
+  const [one, idle] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000, () => (told += 1))]
+  one.begin(100)
+  idle.bound(0)
+  one.end(30)
+  expect(told).toBe(0)
+  expect(one.available()).toBe(30)
+})
+
+test('all lanes that wait are told when everything ends at once', () => {
+  const limits = createInFlightLimits(100)
+  const told = new Set<number>()
+  const greedy = laneIn(limits, 1_000, 1_000)
+  const others = Array.from({ length: 50 }, (_, i) => laneIn(limits, 80, 1, () => told.add(i)))
+  greedy.begin(100)
+  for (const other of others) expect(other.available()).toBe(0)
+  greedy.end(100)
+  expect(told.size).toBe(50)
+})
+
+test('idle resolves once nothing is in flight', async () => {
+  const limits = createInFlightLimits(10)
+  await limits.idle()
+  const inFlightLimit = laneIn(limits, 80, 1)
+  inFlightLimit.begin(2)
+  let isIdle = false
+  const idle = limits.idle().then(() => {
+    isIdle = true
+  })
+  inFlightLimit.end()
+  await Promise.resolve()
+  expect(isIdle).toBe(false)
+  inFlightLimit.end()
+  await idle
+})
