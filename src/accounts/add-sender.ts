@@ -3,7 +3,7 @@
 // they point to is there. So the record is written last and in one command: dying before that adds nothing, and the next
 // try overwrites what was left.
 
-import type { SealedFor, TokenPlace } from '../kernel/seal.ts'
+import type { SealedFor, TokenContext } from '../kernel/seal.ts'
 import type { ProviderName } from '../model/accounts/sender.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -40,7 +40,7 @@ export interface NewSender {
   name: string
   provider: ProviderName
   baseUrl: string
-  sealedToken: SealedFor<TokenPlace>
+  sealedToken: SealedFor<TokenContext>
   phoneNumberId: string
   rate: number
   honoursIdempotency: boolean

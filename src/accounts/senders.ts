@@ -1,6 +1,6 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
-import { type Seal, SealError, type SealedFor, type TokenPlace } from '../kernel/seal.ts'
+import { type Seal, SealError, type SealedFor, type TokenContext } from '../kernel/seal.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
 import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
 import type { ProviderSender } from '../model/provider.ts'
@@ -232,7 +232,7 @@ export async function setDefaultSender(redis: Redis, account: number, id: number
 /** A provider's address, and the token, sealed once it is known for which sender and address. */
 export interface SenderAccess {
   baseUrl: string
-  sealedToken: SealedFor<TokenPlace>
+  sealedToken: SealedFor<TokenContext>
 }
 
 /** Both as they are stored. */
@@ -247,12 +247,12 @@ export async function setSenderAccess(redis: Redis, id: number, access: SenderAc
 }
 
 /** Where the token of a sender can be opened. */
-export const tokenPlaceOf = ({ id, base_url }: Sender): TokenPlace => ({ sender: id, baseUrl: base_url })
+export const tokenContextOf = ({ id, base_url }: Sender): TokenContext => ({ sender: id, baseUrl: base_url })
 
 /** The token of a sender in clear; undefined where the keys at hand do not open it. */
 export function tokenOf(seal: Seal, sender: Sender): string | undefined {
   try {
-    return seal.decrypt(sender.token, tokenPlaceOf(sender))
+    return seal.decrypt(sender.token, tokenContextOf(sender))
   } catch (error) {
     if (error instanceof SealError) return undefined
     throw error
@@ -263,7 +263,7 @@ export function tokenOf(seal: Seal, sender: Sender): string | undefined {
 export const providerSenderOf = (seal: Seal, sender: Sender): ProviderSender => ({
   number: sender.number,
   baseUrl: sender.base_url,
-  token: seal.decrypt(sender.token, tokenPlaceOf(sender)),
+  token: seal.decrypt(sender.token, tokenContextOf(sender)),
   phoneNumberId: sender.phone_number_id,
 })
 

@@ -1,7 +1,7 @@
 // Secrets of an account, of its webhooks and of its flows: a field of the account for each name, with up to two sealed texts,
 // the newest first.
 
-import { type Resealed, type Seal, SealError, type WebhookPlace } from '../kernel/seal.ts'
+import { type Resealed, type Seal, SealError, type WebhookSecretContext } from '../kernel/seal.ts'
 import {
   type FlowSecretName,
   WEBHOOK_SECRETS,
@@ -60,9 +60,9 @@ export async function presentSecrets(redis: Redis, seal: Seal, account: number, 
   return (await readSealed(redis, account, name)).flatMap((each) => openedBy(seal, each, { account, name }) ?? [])
 }
 
-function openedBy(seal: Seal, sealed: string, place: WebhookPlace): string | undefined {
+function openedBy(seal: Seal, sealed: string, context: WebhookSecretContext): string | undefined {
   try {
-    return seal.decrypt(sealed, place)
+    return seal.decrypt(sealed, context)
   } catch (error) {
     if (error instanceof SealError) return undefined
     throw error
@@ -84,10 +84,10 @@ export function addWebhookSecret(
   name: SecretName,
   secret: string,
 ): Promise<number> {
-  const place = { account, name }
+  const context = { account, name }
   return change(redis, account, name, (sealed) => [
-    seal.encrypt(secret)(place),
-    ...sealed.filter((each) => openedBy(seal, each, place) !== secret).slice(0, WEBHOOK_SECRETS_MAX - 1),
+    seal.encrypt(secret)(context),
+    ...sealed.filter((each) => openedBy(seal, each, context) !== secret).slice(0, WEBHOOK_SECRETS_MAX - 1),
   ])
 }
 

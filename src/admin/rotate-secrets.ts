@@ -1,7 +1,7 @@
 // Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
 
 import { listAccounts } from '../accounts/accounts.ts'
-import { findSender, listKeptSenders, replaceToken, type Sender, tokenPlaceOf } from '../accounts/senders.ts'
+import { findSender, listKeptSenders, replaceToken, type Sender, tokenContextOf } from '../accounts/senders.ts'
 import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
 import { listEndpoints } from '../events/store/endpoints.ts'
@@ -58,7 +58,7 @@ function leftAlone(error: unknown): Resealed {
 /** Reads a token again that was renewed at the same moment. */
 async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Resealed> {
   for (let sender: Sender | undefined = listed; sender; sender = await findSender(redis, listed.id)) {
-    const { secrets, ...counts } = seal.reseal([sender.token], tokenPlaceOf(sender))
+    const { secrets, ...counts } = seal.reseal([sender.token], tokenContextOf(sender))
     const after = secrets[0] ?? sender.token
     if (after === sender.token || (await replaceToken(redis, sender, after))) return counts
   }

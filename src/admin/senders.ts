@@ -9,7 +9,7 @@ import {
   setDefaultSender,
   setSenderAccess,
   setSenderProvider,
-  tokenPlaceOf,
+  tokenContextOf,
 } from '../accounts/senders.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
@@ -77,7 +77,7 @@ export async function makeSender(
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)
   // The workers could not open a token that is sealed under another key.
-  if (all[0] !== undefined) seal.decrypt(all[0].token, tokenPlaceOf(all[0]))
+  if (all[0] !== undefined) seal.decrypt(all[0].token, tokenContextOf(all[0]))
   const { token, wabaId, ...rest } = wanted
   const id = await addSender(redis, { ...rest, sealedToken: seal.encrypt(token) })
   if (wabaId) await belongTo(redis, { id, account: wanted.account }, wabaId)
@@ -102,7 +102,7 @@ export async function changeSender(
   if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
     // A token opens at its own address only.
-    const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenPlaceOf(sender)))
+    const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenContextOf(sender)))
     await setSenderAccess(redis, id, { baseUrl: baseUrl ?? sender.base_url, sealedToken })
   }
   if (isDefault) await setDefaultSender(redis, sender.account, id)

@@ -6,7 +6,7 @@ import { findSender, listKeptSenders, type Sender } from '../accounts/senders.ts
 import { iso } from '../kernel/instant.ts'
 import { type MessageId, parseMessageId } from '../kernel/message-id.ts'
 import { findInbound, type InboundMessage } from '../lanes/messages/inbound.ts'
-import { type Place, readCursor, writeCursor } from '../messages/lookup/entries.ts'
+import { type Cursor, readCursor, writeCursor } from '../messages/lookup/entries.ts'
 import { findMessages, type Search } from '../messages/lookup/find-messages.ts'
 import { cancelWherever, findMessage } from '../messages/lookup/lookup.ts'
 import { historyOf, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
@@ -153,7 +153,7 @@ async function allNamesOf(redis: Redis, senders: readonly Sender[], person: stri
 const noMessage = (id: string) => new CliFailure(`There is no message ${id}, or it is older than the retention.`)
 
 /** Looks on until there are as many as wanted: nobody at a terminal wants to see a page of a search without hits. */
-async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMessage[]; next: Place | undefined }> {
+async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMessage[]; next: Cursor | undefined }> {
   const messages: ListedMessage[] = []
   let { after } = search
   for (;;) {

@@ -41,7 +41,7 @@ export function openBucket(at: BucketAddress, localFolder: string, { gives }: { 
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS, requestTimeout: 0 },
     ...(at.endpoint !== undefined && { endpoint: at.endpoint }),
   })
-  const placeOf = (name: string) => ({ Bucket: at.bucket, Key: `${at.prefix}${name}` })
+  const objectAt = (name: string) => ({ Bucket: at.bucket, Key: `${at.prefix}${name}` })
 
   async function* list(prefix: string): AsyncGenerator<StoredFile> {
     for (let after: string | undefined; ; ) {
@@ -68,7 +68,7 @@ export function openBucket(at: BucketAddress, localFolder: string, { gives }: { 
     async take(draft, name) {
       const upload = new Upload({
         client,
-        params: { ...placeOf(name), Body: createReadStream(draft, { highWaterMark: 1024 * 1024 }) },
+        params: { ...objectAt(name), Body: createReadStream(draft, { highWaterMark: 1024 * 1024 }) },
         partSize: PART_BYTES,
         queueSize: PARTS_AT_ONCE,
       })
@@ -80,13 +80,13 @@ export function openBucket(at: BucketAddress, localFolder: string, { gives }: { 
     async read(name, part) {
       if (part !== undefined && part.to <= part.from) return Readable.from([])
       const range = part && { Range: `bytes=${part.from}-${part.to - 1}` }
-      const { Body } = await client.send(new GetObjectCommand({ ...placeOf(name), ...range })).catch(failed)
+      const { Body } = await client.send(new GetObjectCommand({ ...objectAt(name), ...range })).catch(failed)
       if (!(Body instanceof Readable)) throw new FilesAwayError('the bucket answered without a body')
       return Body
     },
 
     async sizeOf(name) {
-      const { ContentLength } = await client.send(new HeadObjectCommand(placeOf(name))).catch(failed)
+      const { ContentLength } = await client.send(new HeadObjectCommand(objectAt(name))).catch(failed)
       if (ContentLength === undefined) throw new FilesAwayError('the bucket did not say how large the file is')
       return ContentLength
     },
@@ -94,13 +94,13 @@ export function openBucket(at: BucketAddress, localFolder: string, { gives }: { 
     list,
 
     async remove(name) {
-      await client.send(new DeleteObjectCommand(placeOf(name))).catch(failed)
+      await client.send(new DeleteObjectCommand(objectAt(name))).catch(failed)
     },
 
     async addressOf(name, { type, saveAs }) {
       if (!gives) return undefined
       const command = new GetObjectCommand({
-        ...placeOf(name),
+        ...objectAt(name),
         ResponseContentType: type,
         ...(saveAs !== undefined && {
           ResponseContentDisposition: `attachment; filename*=UTF-8''${encodeURIComponent(saveAs)}`,

@@ -8,15 +8,15 @@ import { awayOr, FileMissingError, type FileStore, type StoredFile } from './sto
 
 /** The files below `root`. */
 export function openFolder(root: string): FileStore {
-  const placeOf = (name: string): string => join(root, name)
+  const pathOf = (name: string): string => join(root, name)
 
   async function* list(prefix: string): AsyncGenerator<StoredFile> {
-    const entries = await readdir(placeOf(prefix), { withFileTypes: true }).catch(() => [])
+    const entries = await readdir(pathOf(prefix), { withFileTypes: true }).catch(() => [])
     for (const entry of entries) {
       const name = `${prefix}${entry.name}`
       if (entry.isDirectory()) yield* list(`${name}/`)
       else {
-        const found = await stat(placeOf(name)).catch(() => undefined)
+        const found = await stat(pathOf(name)).catch(() => undefined)
         if (found !== undefined) yield { name, writtenMs: found.mtimeMs }
       }
     }
@@ -27,9 +27,9 @@ export function openFolder(root: string): FileStore {
 
     async take(draft, name) {
       try {
-        const folder = dirname(placeOf(name))
+        const folder = dirname(pathOf(name))
         const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-        await rename(draft, placeOf(name))
+        await rename(draft, pathOf(name))
         await syncFolder(folder)
         if (made !== undefined) await syncFolder(dirname(made))
       } catch (error) {
@@ -40,7 +40,7 @@ export function openFolder(root: string): FileStore {
     async read(name, part) {
       try {
         // Opened first, so that what is not there is told before the first byte.
-        const handle = await open(placeOf(name), 'r')
+        const handle = await open(pathOf(name), 'r')
         if (part !== undefined && part.to <= part.from) {
           await handle.close()
           return Readable.from([])
@@ -53,7 +53,7 @@ export function openFolder(root: string): FileStore {
 
     async sizeOf(name) {
       try {
-        return (await stat(placeOf(name))).size
+        return (await stat(pathOf(name))).size
       } catch (error) {
         throw explained(error)
       }
@@ -62,11 +62,11 @@ export function openFolder(root: string): FileStore {
     list,
 
     async remove(name) {
-      await rm(placeOf(name), { force: true })
+      await rm(pathOf(name), { force: true })
       // The folder goes with its last file, and that of it; one that is not empty stays.
       for (let folder = dirname(name); folder.includes('/'); folder = dirname(folder)) {
         if (
-          !(await rmdir(placeOf(folder)).then(
+          !(await rmdir(pathOf(folder)).then(
             () => true,
             () => false,
           ))

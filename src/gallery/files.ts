@@ -169,12 +169,12 @@ export async function findFileByToken(redis: Redis, token: string): Promise<Gall
 export async function listFiles(
   redis: Redis,
   account: number,
-  place: number | 'trash',
+  where: number | 'trash',
   after: number,
   limit: number,
 ): Promise<GalleryFile[]> {
   const keys = galleryKeys(account)
-  const set = place === 'trash' ? keys.trash : keys.filesIn(place)
+  const set = where === 'trash' ? keys.trash : keys.filesIn(where)
   const ids = await redis.zrangebyscore(set, `(${after}`, '+inf', 'LIMIT', 0, limit)
   return findFiles(redis, account, ids.map(Number))
 }
@@ -187,12 +187,12 @@ async function findFiles(redis: Redis, account: number, ids: readonly number[]):
 const trashScript = defineScript(import.meta.url, 'gallery-trash-file')
 
 /** Puts an active file into the trash; undefined when there is no active file of this id. */
-export const trashFile = (redis: Redis, account: number, id: number) => switchPlace(redis, account, id, true)
+export const trashFile = (redis: Redis, account: number, id: number) => setTrashed(redis, account, id, true)
 
 /** Puts a file from the trash back into its folder; undefined when there is none of this id in the trash. */
-export const restoreFile = (redis: Redis, account: number, id: number) => switchPlace(redis, account, id, false)
+export const restoreFile = (redis: Redis, account: number, id: number) => setTrashed(redis, account, id, false)
 
-async function switchPlace(
+async function setTrashed(
   redis: Redis,
   account: number,
   id: number,

@@ -14,7 +14,7 @@ export function textUpTo(max: number): z.ZodString {
 }
 
 /** The same, but not empty. */
-export function filledTextUpTo(max: number): z.ZodString {
+export function nonEmptyTextUpTo(max: number): z.ZodString {
   return textUpTo(max).min(1)
 }
 

@@ -1,31 +1,31 @@
 // Seals secrets that are kept in Redis: AES-256-GCM under a key derived from LANEWAY_SECRET_KEYS, so that a copy of
-// Redis gives none of them away. Each is bound to its place, a provider's token to its sender and the server that it is
+// Redis gives none of them away. Each is bound to its context, a provider's token to its sender and the server that it is
 // sent to: somebody who can write to Redis cannot have it opened for another.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Encrypts and decrypts short secrets; `decrypt` throws a SealError when it has no key for it, or at another place. */
+/** Encrypts and decrypts short secrets; `decrypt` throws a SealError when it has no key for it, or for another context. */
 export type Seal = ReturnType<typeof createSeal>
 
 /** Whose token it is. */
-export interface TokenPlace {
+export interface TokenContext {
   sender: number
   /** Of the server that it is sent to, as it is stored. */
   baseUrl: string
 }
 
 /** Whose webhook secret it is, and which of them. */
-export interface WebhookPlace {
+export interface WebhookSecretContext {
   account: number
   name: string
 }
 
-/** Where a sealed text belongs, and can be opened. */
-export type SealPlace = TokenPlace | WebhookPlace
+/** What a sealed text is bound to: it opens for nothing else. */
+export type SealContext = TokenContext | WebhookSecretContext
 
-/** A secret that is sealed once its place is known. */
-export type SealedFor<P extends SealPlace = SealPlace> = (place: P) => string
+/** A secret that is sealed once its context is known. */
+export type SealedFor<P extends SealContext = SealContext> = (context: P) => string
 
 /** A sealed text that is damaged, was moved, or was sealed under a key that LANEWAY_SECRET_KEYS does not have. */
 export class SealError extends Error {
@@ -58,17 +58,17 @@ export function createSeal(secretKeys: readonly string[]) {
 
   const encrypt =
     (plain: string): SealedFor =>
-    (place) => {
+    (context) => {
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(place))
+      const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(context))
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return `v2.${first.id}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`
     }
 
-  function decrypt(sealed: string, place: SealPlace): string {
+  function decrypt(sealed: string, context: SealContext): string {
     const [, id, body = ''] = SEALED.exec(sealed) ?? []
     const key = keys.find((each) => each.id === id)
-    const plain = key && open(key, Buffer.from(body, 'base64url'), textOf(place))
+    const plain = key && open(key, Buffer.from(body, 'base64url'), textOf(context))
     if (plain !== undefined) return plain
     throw new SealError(
       'A secret cannot be opened: it was sealed under a key that LANEWAY_SECRET_KEYS does not have, or for another place.',
@@ -78,15 +78,15 @@ export function createSeal(secretKeys: readonly string[]) {
   const isFresh = (sealed: string): boolean => SEALED.exec(sealed)?.[1] === first.id
 
   return {
-    /** Seals a secret under the first key, for the place that it is then given. */
+    /** Seals a secret under the first key, for the context that it is then given. */
     encrypt,
     decrypt,
     /** Whether it is sealed under the first key already. */
     isFresh,
 
-    /** The same secrets of one place under the first key, and how many had another one. */
-    reseal(all: readonly string[], place: SealPlace): Resealed & { secrets: string[] } {
-      const secrets = all.map((each) => (isFresh(each) ? each : encrypt(decrypt(each, place))(place)))
+    /** The same secrets of one context under the first key, and how many had another one. */
+    reseal(all: readonly string[], context: SealContext): Resealed & { secrets: string[] } {
+      const secrets = all.map((each) => (isFresh(each) ? each : encrypt(decrypt(each, context))(context)))
       const fresh = all.filter(isFresh).length
       return { secrets, sealed: all.length - fresh, fresh }
     },
@@ -98,14 +98,14 @@ function keyOf(secretKey: string): Key {
   return { id: derive('laneway key id', 4).toString('hex'), bytes: derive('laneway provider token', 32) }
 }
 
-const textOf = (place: SealPlace): Buffer =>
+const textOf = (context: SealContext): Buffer =>
   Buffer.from(
-    JSON.stringify('sender' in place ? ['token', place.sender, place.baseUrl] : ['webhook', place.account, place.name]),
+    JSON.stringify('sender' in context ? ['token', context.sender, context.baseUrl] : ['webhook', context.account, context.name]),
   )
 
-function open(key: Key, bytes: Buffer, place: Buffer): string | undefined {
+function open(key: Key, bytes: Buffer, context: Buffer): string | undefined {
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES)).setAAD(place)
+    const decipher = createDecipheriv('aes-256-gcm', key.bytes, bytes.subarray(0, NONCE_BYTES)).setAAD(context)
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
   } catch {

@@ -17,12 +17,12 @@ const FILLED = 0.8
 /** The line for a lane is the same for all workers that know the same workers. */
 export type Line = readonly { worker: string; seed: number }[]
 
-/** What `placeInLine` looks at, made once for workers that are alive. */
+/** What `rankInLine` looks at, made once for workers that are alive. */
 export const lineOf = (workers: readonly string[]): Line =>
   [...new Set(workers)].map((worker) => ({ worker, seed: seedOf(worker) }))
 
 /** How many workers stand before `self` in the line for a lane; all of them when it is not among them. */
-export function placeInLine(lane: number, self: string, line: Line): number {
+export function rankInLine(lane: number, self: string, line: Line): number {
   const own = line.find(({ worker }) => worker === self)
   if (own === undefined) return line.length
   const mine = weightOf(own.seed, lane)

@@ -155,10 +155,10 @@ const textOf = (error: SyntaxError): string =>
   'body' in error && typeof error.body === 'string' ? error.body.replace(/^\uFEFF/, '') : ''
 
 const invalidJson = (cause: unknown, text: string): ApiError =>
-  new ApiError(400, 'invalid_json', `The body is not valid JSON${placeOf(cause, text)}.`, { cause })
+  new ApiError(400, 'invalid_json', `The body is not valid JSON${positionOf(cause, text)}.`, { cause })
 
 /** `: line 3, column 12`, where Node says it. Nothing of what Node quotes is repeated. */
-function placeOf(cause: unknown, text: string): string {
+function positionOf(cause: unknown, text: string): string {
   const message = cause instanceof Error ? cause.message : ''
   if (/end of JSON input/.test(message)) return text === '' ? '' : ': it ends too early'
   const [, position] = / at position (\d+)/.exec(message) ?? []

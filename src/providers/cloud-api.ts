@@ -8,7 +8,7 @@ import { withFiles } from '../model/messages/content-files.ts'
 import { nameInLink } from '../model/messages/document-name.ts'
 import { type Fill, fieldsWithPlaceholders } from '../model/messages/placeholders.ts'
 import type { Provider, ProviderMessage, ProviderSender } from '../model/provider.ts'
-import type { FilePlace, MessageFile } from '../model/templates/component-files.ts'
+import type { FilePosition, MessageFile } from '../model/templates/component-files.ts'
 import type { Component } from '../model/templates/template-content.ts'
 import { readSend } from './answer-body.ts'
 import { refusedBy } from './cloud-refusal.ts'
@@ -92,7 +92,7 @@ const hasDocument = (components: readonly Component[] = []): boolean =>
   )
 
 /** A document by link with the name that stands in the link, unless it has one. */
-function named(file: MessageFile, { kind }: FilePlace): MessageFile {
+function named(file: MessageFile, { kind }: FilePosition): MessageFile {
   if (kind !== 'document' || file.filename !== undefined || file.link === undefined) return file
   const filename = nameInLink(file.link)
   return filename === undefined ? file : { ...file, filename }

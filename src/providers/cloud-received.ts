@@ -303,7 +303,7 @@ function contentOf(
     interactive?.nfm_reply?.body ??
     media?.caption ??
     edited?.text?.body ??
-    (location && placeOf(location)) ??
+    (location && locationText(location)) ??
     item.contacts
       ?.map(nameOnCard)
       .filter((name) => name !== '')
@@ -379,7 +379,7 @@ function contentOf(
   }
 }
 
-function placeOf({ latitude, longitude, name, address, url }: NonNullable<MessageItem['location']>): string {
+function locationText({ latitude, longitude, name, address, url }: NonNullable<MessageItem['location']>): string {
   const degrees = latitude === undefined || longitude === undefined ? '' : `${latitude}, ${longitude}`
   return name || address || degrees || url || ''
 }

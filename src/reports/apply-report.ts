@@ -14,7 +14,7 @@ import { TEMPLATE_PAUSED } from '../model/campaigns/campaign.ts'
 import type { Evidence } from '../model/messages/lifecycle.ts'
 import { type Outcome, outcomeOfReport, type Problem } from '../model/messages/outcome.ts'
 import { HAD_ENOUGH, OPTED_OUT_THERE } from '../model/messages/provider-codes.ts'
-import { cap, releasePlace } from '../portfolios/rules.ts'
+import { cap, releaseHeldPlace } from '../portfolios/rules.ts'
 import { rulesOwnerOf } from '../portfolios/rules-owner.ts'
 import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
 import { noteOwnPause } from '../recipients/own-pauses.ts'
@@ -144,7 +144,7 @@ export async function addNextWave(
 
 /** WhatsApp holds the message no longer: another may be held in its place. One that was dropped pauses its campaign. */
 async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, status, problem }: Report): Promise<void> {
-  await releasePlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
+  await releaseHeldPlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
   observerOf(redis).heldDropped()
   const run = (await readMessage(redis, id))?.run

@@ -3,7 +3,7 @@
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findSender, replaceToken, type Sender, tokenPlaceOf } from '../../src/accounts/senders.ts'
+import { findSender, replaceToken, type Sender, tokenContextOf } from '../../src/accounts/senders.ts'
 import { createSeal, SealError } from '../../src/kernel/seal.ts'
 import { laneCooldown } from '../../src/lanes/cooldown.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
@@ -110,7 +110,7 @@ test('an id that an older key signed is still verified, and one of a foreign key
 
 describe('secrets rotate', () => {
   test('seals every token anew under the first key, counts, and has nothing to do the second time', async () => {
-    const place = tokenPlaceOf(await senderOf(tenant.cloudLane))
+    const place = tokenContextOf(await senderOf(tenant.cloudLane))
     const token = createSeal([OLD]).encrypt('from long ago')(place)
     await senderRecord(service.redis, tenant.cloudLane).change({ token })
     const first = await rotate(`${NEW},${OLD}`)
@@ -122,14 +122,14 @@ describe('secrets rotate', () => {
     const withoutOld = createSeal([NEW])
     const partner = await senderOf(tenant.partnerLane)
     const cloud = await senderOf(tenant.cloudLane)
-    expect(withoutOld.decrypt(partner.token, tokenPlaceOf(partner))).toBe('token')
-    expect(withoutOld.decrypt(cloud.token, tokenPlaceOf(cloud))).toBe('from long ago')
+    expect(withoutOld.decrypt(partner.token, tokenContextOf(partner))).toBe('token')
+    expect(withoutOld.decrypt(cloud.token, tokenContextOf(cloud))).toBe('from long ago')
     // The worker has had both keys all the time.
     await reaches(service, tenant, await sendTo(service, tenant, '491700000001'), 'read')
   })
 
   test('names what no key opens, seals the others, and fails', async () => {
-    const place = tokenPlaceOf(await senderOf(tenant.cloudLane))
+    const place = tokenContextOf(await senderOf(tenant.cloudLane))
     await senderRecord(service.redis, tenant.cloudLane).change({ token: createSeal([THIRD]).encrypt('lost')(place) })
     const run = await rotate(`${OLD},${NEW}`)
     expect(run).toMatchObject({
@@ -143,9 +143,9 @@ describe('secrets rotate', () => {
     const read = await senderOf(tenant.partnerLane)
     const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
     await runCli(['senders', 'renew', String(read.id), '--token', '-'], env, 'renewed')
-    const sealed = createSeal([OLD]).encrypt('token')(tokenPlaceOf(read))
+    const sealed = createSeal([OLD]).encrypt('token')(tokenContextOf(read))
     expect(await replaceToken(service.redis, read, sealed)).toBe(false)
     const after = await senderOf(read.id)
-    expect(createSeal([OLD]).decrypt(after.token, tokenPlaceOf(after))).toBe('renewed')
+    expect(createSeal([OLD]).decrypt(after.token, tokenContextOf(after))).toBe('renewed')
   })
 })

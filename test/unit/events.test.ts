@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { readPlaces, writePlaces } from '../../src/events/store/pull.ts'
+import { readCursor, writeCursor } from '../../src/events/store/pull.ts'
 import { acceptedAtMs, newUlid } from '../../src/kernel/message-id.ts'
 import { isCidr } from '../../src/kernel/networks.ts'
 import { eventId, readEntry } from '../../src/model/events/outbox-entry.ts'
@@ -146,14 +146,14 @@ describe('a cursor of the feed', () => {
     fc.assert(
       fc.property(fc.uniqueArray(place, { selector: ([source]) => source, maxLength: 50 }), (list) => {
         const places = new Map(list.map(([source, ms, seq, lines]) => [source, { entry: `${ms}-${seq}`, lines }]))
-        expect(readPlaces(writePlaces(places))).toEqual(places)
+        expect(readCursor(writeCursor(places))).toEqual(places)
       }),
     )
     const hundred = new Map(Array.from({ length: 100 }, (_, lane) => [lane, { entry: '1795255202000-0', lines: 1 }]))
-    expect(writePlaces(hundred).length).toBeLessThan(100 * 13)
+    expect(writeCursor(hundred).length).toBeLessThan(100 * 13)
   })
   test('is refused when it was made up', () => {
-    fc.assert(fc.property(fc.string(), (text) => void readPlaces(text)))
-    for (const text of ['', 'abc', '!', 'AQ==', 'Af8']) expect(readPlaces(text)).toBeUndefined()
+    fc.assert(fc.property(fc.string(), (text) => void readCursor(text)))
+    for (const text of ['', 'abc', '!', 'AQ==', 'Af8']) expect(readCursor(text)).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 // How faults are worded. Real: zod. Assert only on paths and sentences.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../../src/kernel/bounded.ts'
+import { nonEmptyTextUpTo, textUpTo } from '../../src/kernel/bounded.ts'
 import { faultsOf, quoted } from '../../src/kernel/fault.ts'
 
 const faults = (schema: z.ZodType, input: unknown, at?: string) => {
@@ -45,7 +45,7 @@ test.each<[sentence: string, schema: z.ZodType, value: unknown]>([
 test('lengths are counted in UTF-16 units, which zod alone would not do', () => {
   expect(sentenceOf(textUpTo(3), '🙂🙂')).toBe('at most 3 characters, got 4')
   expect(textUpTo(4).safeParse('🙂🙂').success).toBe(true)
-  expect(sentenceOf(filledTextUpTo(3), '')).toBe('at least 1 character, got 0')
+  expect(sentenceOf(nonEmptyTextUpTo(3), '')).toBe('at least 1 character, got 0')
 })
 
 test('paths name the field the way it is written in JSON', () => {

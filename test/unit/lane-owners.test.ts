@@ -2,7 +2,7 @@
 // own. Figures of the shapes that docs/how-it-works/scale.md names.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'
+import { lineOf, rankInLine, serversForLoad, serversForRate, serversOfEach } from '../../src/lanes/owners.ts'
 import { createLaneAssignment, EXTRA_SERVERS_MS } from '../../src/worker/sending/lane-assignment.ts'
 
 const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 60 }), { minLength: 2, maxLength: 60 })
@@ -11,7 +11,7 @@ const lanes = fc.integer({ min: 1, max: 1_000_000 })
 /** Who serves a lane, when so many do. */
 function serversOf(lane: number, workers: readonly string[], servers: number): string[] {
   const line = lineOf(workers)
-  return workers.filter((worker) => placeInLine(lane, worker, line) < servers)
+  return workers.filter((worker) => rankInLine(lane, worker, line) < servers)
 }
 
 test('as many workers as are wanted serve each lane, and every worker says the same of who they are', () => {
@@ -53,7 +53,7 @@ test('two workers of any number serve each of 10,000 lanes, and none has a fifth
     expect(each).toBe(2)
     const loads = workers.map((worker) => {
       let served = 0
-      for (let lane = 1; lane <= 10_000; lane += 1) if (placeInLine(lane, worker, line) < each) served += 1
+      for (let lane = 1; lane <= 10_000; lane += 1) if (rankInLine(lane, worker, line) < each) served += 1
       return served
     })
     expect(loads.reduce((sum, load) => sum + load, 0)).toBe(20_000)

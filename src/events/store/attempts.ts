@@ -57,6 +57,6 @@ export async function listAttempts(
 const LATEST = '999999999999999-0'
 
 const orderOf = (entry: string): number => Number(entry.replace('-', '.'))
-const writeCursor = (places: readonly string[]): string => Buffer.from(places.join(' ')).toString('base64url')
+const writeCursor = (entries: readonly string[]): string => Buffer.from(entries.join(' ')).toString('base64url')
 const readCursor = (text: string): string[] | undefined =>
   cursorSchema.safeParse(Buffer.from(text, 'base64url').toString().split(' ')).data

@@ -23,7 +23,7 @@ export interface Secrets {
 }
 
 /** Where the secrets of an endpoint can be opened. */
-export const placeOf = ({ account, id }: Name) => ({ account, name: `endpoint ${id}` })
+export const sealContextOf = ({ account, id }: Name) => ({ account, name: `endpoint ${id}` })
 
 interface Old {
   untilMs: number
@@ -49,7 +49,7 @@ export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; 
   await change(redis, name, ({ secret: sealed, old_secrets }) => {
     const signing = readOld(old_secrets).filter(({ untilMs }) => untilMs > how.nowMs)
     const old = [{ untilMs: how.nowMs + OLD_SECRET_MS, sealed }, ...signing].slice(0, OLD_SECRETS_MAX)
-    return { secret: how.seal.encrypt(secret)(placeOf(name)), old_secrets: writeOld(old) }
+    return { secret: how.seal.encrypt(secret)(sealContextOf(name)), old_secrets: writeOld(old) }
   })
   return secret
 }
@@ -57,7 +57,7 @@ export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; 
 /** The secrets to sign with at a time (epoch ms), the present one first. */
 export function secretsAt(endpoint: Name & Secrets, seal: Seal, nowMs: number): string[] {
   const old = readOld(endpoint.old_secrets).filter(({ untilMs }) => untilMs > nowMs)
-  return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) => seal.decrypt(each, placeOf(endpoint)))
+  return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) => seal.decrypt(each, sealContextOf(endpoint)))
 }
 
 /** Seals its secrets under the first key. Throws a SealError. */
@@ -65,7 +65,7 @@ export async function resealEndpoint(redis: Redis, seal: Seal, name: Name): Prom
   let counts: Resealed = { sealed: 0, fresh: 0 }
   await change(redis, name, ({ secret, old_secrets }) => {
     const old = readOld(old_secrets)
-    const { secrets, ...resealed } = seal.reseal([secret, ...old.map(({ sealed }) => sealed)], placeOf(name))
+    const { secrets, ...resealed } = seal.reseal([secret, ...old.map(({ sealed }) => sealed)], sealContextOf(name))
     counts = resealed
     const [newest = secret, ...rest] = secrets
     const resealedOld = old.map(({ untilMs, sealed }, i) => ({ untilMs, sealed: rest[i] ?? sealed }))

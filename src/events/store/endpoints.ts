@@ -19,7 +19,7 @@ import { defineScript } from '../../redis/lua.ts'
 import { createInList, execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
 import { noteDue } from './endpoint-queue.ts'
-import { placeOf } from './endpoint-secrets.ts'
+import { sealContextOf } from './endpoint-secrets.ts'
 import { listen } from './outbox.ts'
 
 const optionalTime = z.coerce.number().optional()
@@ -72,7 +72,7 @@ export async function createEndpoint(
   const record = {
     ...stored(fields),
     disabled_for: fields.enabled ? '' : 'by hand',
-    secret: how.seal.encrypt(newSecret())(placeOf({ account, id })),
+    secret: how.seal.encrypt(newSecret())(sealContextOf({ account, id })),
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
@@ -81,7 +81,7 @@ export async function createEndpoint(
   await listen(redis, account)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''
-  return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, placeOf(endpoint)) : null }
+  return { endpoint, secret: isFirst ? how.seal.decrypt(endpoint.secret, sealContextOf(endpoint)) : null }
 }
 
 function stored({ url, types, senders, include_content, batch, enabled }: EndpointChanges): Record<string, string> {

@@ -13,7 +13,7 @@ const ENTRIES_AT_ONCE = 200
 /** What a client pulls. */
 export interface Pull {
   account: number
-  after: Places
+  after: Cursor
   /** All of them without. */
   types: ReadonlySet<EventType> | undefined
   limit: number
@@ -21,37 +21,37 @@ export interface Pull {
 }
 
 /** A page of events, and where it ends: where the next one begins, also when nothing more is there yet. */
-export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Places }> {
+export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Cursor }> {
   const senders = await listKeptSenders(redis, pull.account)
   const byLane = new Map(senders.map((sender) => [sender.id, sender]))
   const types = pull.types && [...pull.types]
-  const next = new Map<number, Place>()
+  const next = new Map<number, OutboxCursor>()
   const wanted: PlacedEvent[] = []
   let looked = 0
   // Those that were read longest ago first: a busy one must not keep others from being read for ever.
   const readUpTo = (source: number): number => Number.parseInt(pull.after.get(source)?.entry ?? '0', 10)
   const sources = [ACCOUNT_SOURCE, ...byLane.keys()].sort((a, b) => readUpTo(a) - readUpTo(b))
   for (const source of sources) {
-    let place = pull.after.get(source)
+    let at = pull.after.get(source)
     while (wanted.length < pull.limit && looked < LOOKED_AT_MOST) {
-      const from = place?.entry ?? '-'
+      const from = at?.entry ?? '-'
       const entries = await readRange(redis, pull.account, source, { from, to: '+', most: ENTRIES_AT_ONCE })
       looked += entries.length
-      const before = place
+      const before = at
       for (const { entry, events } of entries) {
         const seen = before?.entry === entry ? before.lines : 0
         for (const event of events) {
           if (event.line < seen || wanted.length >= pull.limit) continue
           const type = typeOf(event.occurrence, types)
           if (type !== undefined && (pull.types?.has(type) ?? true)) wanted.push(event)
-          place = { entry, lines: event.line + 1 }
+          at = { entry, lines: event.line + 1 }
         }
         if (wanted.length >= pull.limit) break
-        if (events.length === 0) place = { entry, lines: place?.entry === entry ? place.lines : 0 }
+        if (events.length === 0) at = { entry, lines: at?.entry === entry ? at.lines : 0 }
       }
       if (entries.length < ENTRIES_AT_ONCE) break
     }
-    if (place) next.set(source, place)
+    if (at) next.set(source, at)
   }
   const context = {
     redis,
@@ -64,31 +64,31 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
   return { events: documents.filter((each) => each !== undefined), next }
 }
 
-// The cursor of a client that pulls events: the last event seen of each outbox. A cursor is opaque to clients, and
+// The cursor of a client that pulls events: the last event seen of each outbox. It is opaque to clients, and
 // short, because an account may have hundreds of lanes: 8 to 12 bytes each. Pure.
 
-/** The place after which the next event of an outbox is looked for: an entry, and how many of its lines were seen. */
-export interface Place {
+/** How far one outbox was read: up to an entry, and so many of its lines. */
+export interface OutboxCursor {
   entry: string
   lines: number
 }
-export type Places = ReadonlyMap<number, Place>
+export type Cursor = ReadonlyMap<number, OutboxCursor>
 
 const VERSION = 1
 const ENTRY = /^(\d{1,15})-(\d{1,10})$/
 
-/** The cursor of these places, base64url. */
-export function writePlaces(places: Places): string {
+/** A cursor as text, base64url. */
+export function writeCursor(cursor: Cursor): string {
   const bytes: number[] = [VERSION]
-  for (const [source, { entry, lines }] of [...places].sort(([a], [b]) => a - b)) {
+  for (const [source, { entry, lines }] of [...cursor].sort(([a], [b]) => a - b)) {
     const [, ms = '0', seq = '0'] = ENTRY.exec(entry) ?? []
     for (const number of [source, Number(ms), Number(seq), lines]) pushNumber(bytes, number)
   }
   return Buffer.from(bytes).toString('base64url')
 }
 
-/** The places of a cursor; undefined for what is none. */
-export function readPlaces(text: string): Places | undefined {
+/** A cursor from its text; undefined for text that is none. */
+export function readCursor(text: string): Cursor | undefined {
   if (!/^[\w-]+$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   if (bytes[0] !== VERSION) return undefined
@@ -106,12 +106,12 @@ export function readPlaces(text: string): Places | undefined {
     } else unit *= 128
   }
   if (unit !== 1 || numbers.length % 4 !== 0) return undefined
-  const places = new Map<number, Place>()
+  const cursor = new Map<number, OutboxCursor>()
   for (let i = 0; i < numbers.length; i += 4) {
     const [source = 0, ms = 0, seq = 0, lines = 0] = numbers.slice(i, i + 4)
-    places.set(source, { entry: `${ms}-${seq}`, lines })
+    cursor.set(source, { entry: `${ms}-${seq}`, lines })
   }
-  return places
+  return cursor
 }
 
 /** Seven bits a byte, the low ones first; the highest bit says that more follow. */

@@ -1,7 +1,7 @@
 // The first half of accepting a message: reads the body of the request, envelope (sender, recipient, validity) and content.
 // Pure; what depends on the account or on the time is prepare-message.ts.
 import { z } from 'zod'
-import { filledTextUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import {
   type Fault,
   faultsOf,
@@ -39,7 +39,7 @@ export type Address = {
 }
 
 /** One of the account's senders, as requests name it. */
-const senderSchema = filledTextUpTo(LIMITS.sender).meta({
+const senderSchema = nonEmptyTextUpTo(LIMITS.sender).meta({
   description: 'One of the account’s senders, by its number in any spelling or by its name.',
 })
 

@@ -18,8 +18,8 @@ export interface Entry {
   key: string
 }
 
-/** A place between entries: what stands before it has been looked at. */
-export type Place = Entry
+/** A position between entries: those before it were examined. */
+export type Cursor = Entry
 
 /** What entries are read from, a piece at a time. */
 export interface Source {
@@ -43,13 +43,13 @@ export function compareEntries(a: Entry, b: Entry): number {
 }
 
 /**
- * Entries of all sources in order, each once, in pieces; a piece may be empty. `place`: whatever is not after it was in a
+ * Entries of all sources in order, each once, in pieces; a piece may be empty. `cursor`: whatever is not after it was in a
  * piece. Sources are read one, two, four at a time and so on, up to `atOnce`: most who ask want the newest only.
  */
 export async function* inOrder(
   sources: readonly Source[],
   atOnce: number,
-): AsyncGenerator<{ entries: Entry[]; place: Place | undefined }> {
+): AsyncGenerator<{ entries: Entry[]; cursor: Cursor | undefined }> {
   const unread = [...sources]
   let known: Entry[] = []
   let last: Entry | undefined
@@ -64,10 +64,10 @@ export async function* inOrder(
     const entries = ready.filter((entry, i) => compareEntries(ready[i - 1] ?? last ?? NONE, entry) !== 0)
     last = entries.at(-1) ?? last
     if (unread.length === 0) {
-      yield { entries, place: undefined }
+      yield { entries, cursor: undefined }
       return
     }
-    yield { entries, place: { lane: Number.MAX_SAFE_INTEGER, key: line } }
+    yield { entries, cursor: { lane: Number.MAX_SAFE_INTEGER, key: line } }
   }
 }
 
@@ -76,16 +76,16 @@ const NONE: Entry = { lane: 0, key: '' }
 const LENGTHS = [16, 27]
 const HEAD = 12
 
-/** The cursor of a place, for the account that asked. */
-export function writeCursor(account: number, { lane, key }: Place): string {
+/** A cursor as text, for the account that asked. */
+export function writeCursor(account: number, { lane, key }: Cursor): string {
   const head = Buffer.alloc(HEAD)
   head.writeUIntBE(account, 0, 6)
   head.writeUIntBE(Math.min(lane, 2 ** 48 - 1), 6, 6)
   return Buffer.concat([head, Buffer.from(key, 'latin1')]).toString('base64url')
 }
 
-/** The place of a cursor; undefined for any other text, and for a cursor of another account. */
-export function readCursor(account: number, text: string): Place | undefined {
+/** A cursor from its text; undefined for any other text, and for a cursor of another account. */
+export function readCursor(account: number, text: string): Cursor | undefined {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.toString('base64url') !== text || !LENGTHS.includes(bytes.length - HEAD)) return undefined
   if (bytes.readUIntBE(0, 6) !== account) return undefined

@@ -10,7 +10,7 @@ import type { ListSettings } from '../../recipients/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import { compareEntries, type Entry, inOrder, lastKeyOf, type Place, type Source, sourceOf } from './entries.ts'
+import { compareEntries, type Entry, inOrder, lastKeyOf, type Cursor, type Source, sourceOf } from './entries.ts'
 import { fallbackSources } from './fallback-lookup.ts'
 import { findMessage } from './lookup.ts'
 import { listedReceived, listedSent } from './message-document.ts'
@@ -24,7 +24,7 @@ export interface Search {
   filter: MessageFilter
   limit: number
   /** Where an earlier page ended. */
-  after?: Place | undefined
+  after?: Cursor | undefined
   nowMs: number
   /** Where the lists of campaigns are, for those that wait in chunks. */
   lists: ListSettings
@@ -35,7 +35,7 @@ export interface Search {
 /** A page; `next` is where the next one begins, undefined once all were looked at. */
 export interface Page {
   messages: ListedMessage[]
-  next: Place | undefined
+  next: Cursor | undefined
 }
 
 /** So long a page may look; reading what it shows comes on top. */
@@ -55,7 +55,7 @@ export async function findMessages(redis: Redis, search: Search): Promise<Page> 
   const first = lastKeyOf((filter.sinceMs ?? 0) - 1)
   const messages: ListedMessage[] = []
   const isSelective = [filter.state, filter.class, filter.campaignId, filter.code].some((each) => each !== undefined)
-  for await (const { entries, place } of inOrder(sources, SEGMENTS)) {
+  for await (const { entries, cursor } of inOrder(sources, SEGMENTS)) {
     const wanted = entries.filter((entry) => entry.key > floor && isBetween(entry, search))
     for (let from = 0, size = 0; from < wanted.length; from += size) {
       // Of what nearly always matches no more is looked at than is shown.
@@ -74,15 +74,15 @@ export async function findMessages(redis: Redis, search: Search): Promise<Page> 
       const isLast = from + size >= wanted.length
       if (!isLast && (performance.now() > endMs || !isWanted())) return { messages, next: step.at(-1) }
     }
-    if (place === undefined || place.key <= floor) break
-    if (place.key <= first) return { messages, next: undefined }
-    if (performance.now() > endMs || !isWanted()) return { messages, next: latest(after, place) }
+    if (cursor === undefined || cursor.key <= floor) break
+    if (cursor.key <= first) return { messages, next: undefined }
+    if (performance.now() > endMs || !isWanted()) return { messages, next: latest(after, cursor) }
   }
   return { messages, next: floor === '' ? undefined : latest(after, { lane: Number.MAX_SAFE_INTEGER, key: floor }) }
 }
 
-/** Of two places the one that lies behind. */
-const latest = (a: Place | undefined, b: Place): Place => (a !== undefined && compareEntries(a, b) > 0 ? a : b)
+/** The later of two cursors. */
+const latest = (a: Cursor | undefined, b: Cursor): Cursor => (a !== undefined && compareEntries(a, b) > 0 ? a : b)
 
 function isBetween(entry: Entry, { after, filter: { sinceMs = 0, untilMs = Number.POSITIVE_INFINITY } }: Search) {
   if (after !== undefined && compareEntries(after, entry) >= 0) return false

@@ -7,8 +7,8 @@ import type { Redis } from '../../redis/connect.ts'
 import { messageKey, requeueableKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 
-/** A place in a list: the page begins after it. */
-export interface Place {
+/** Where a page begins: after this member of the list. */
+export interface ListPosition {
   /** Epoch ms. */
   score: number
   member: string
@@ -17,17 +17,17 @@ export interface Place {
 const pageScript = defineScript(import.meta.url, 'list-page')
 const pageReply = z.array(z.string())
 
-/** Members after a place that ended at `untilMs` or before, in the order in which they ended. */
+/** Members after a position that ended at `untilMs` or before, in the order in which they ended. */
 export async function pageOf(
   redis: Redis,
   key: string,
-  after: Place,
+  after: ListPosition,
   { untilMs, most }: { untilMs: number; most: number },
-): Promise<Place[]> {
+): Promise<ListPosition[]> {
   const reply = pageReply.parse(
     await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }),
   )
-  const page: Place[] = []
+  const page: ListPosition[] = []
   for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
   return page
 }

@@ -8,7 +8,7 @@ import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
 import { type Found, type Obstacle, obstacles } from './requeue.ts'
-import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
+import { LISTS, type List, listKey, type ListPosition, pageOf } from './requeueable.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page
@@ -16,10 +16,10 @@ import { LISTS, type List, listKey, type Place, pageOf } from './requeueable.ts'
  */
 const PAGE = 500
 
-/** Where on a lane one is: a list, and a place in it. */
+/** How far a lane was read: a list, and a position in it. */
 export interface Cursor {
   list: List
-  after: Place
+  after: ListPosition
 }
 
 /** What stands in a page of a list. */
@@ -65,7 +65,7 @@ export async function readPage(
   return { length: page.length, found, deadLetters: [], unreadable, next }
 }
 
-function nextAfter(list: List, page: readonly Place[], order: RequeueOrder): Cursor | undefined {
+function nextAfter(list: List, page: readonly ListPosition[], order: RequeueOrder): Cursor | undefined {
   const last = page.at(-1)
   if (page.length === PAGE && last !== undefined) return { list, after: last }
   const following = LISTS[LISTS.indexOf(list) + 1]

@@ -1,6 +1,6 @@
 // The definition of a campaign, given when it is created: sender, content, recipients, validity.
 import { z } from 'zod'
-import { filledTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { instantSchema, iso } from '../../kernel/instant.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import { marketingRouteSchema } from '../accounts/sender.ts'
@@ -21,7 +21,7 @@ const contactsSchema = z.strictObject({
 
 /** Rows of a file that is uploaded; `phone` names the column with the recipient's number. */
 const rowsSchema = z.strictObject({
-  rows: z.strictObject({ phone: filledTextUpTo(255).default('phone') }),
+  rows: z.strictObject({ phone: nonEmptyTextUpTo(255).default('phone') }),
 })
 
 /** Recipients of an earlier campaign whose message is in one state; only Laneway itself writes this. */
@@ -52,10 +52,10 @@ export const definitionSchema = z.strictObject({
     .pipe(textUpTo(NAME_MOST))
     .optional()
     .describe('What people call it.'),
-  sender: filledTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
+  sender: nonEmptyTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
   template: z.strictObject({
-    name: filledTextUpTo(LIMITS.templateName),
-    language: z.strictObject({ code: filledTextUpTo(LIMITS.languageCode) }),
+    name: nonEmptyTextUpTo(LIMITS.templateName),
+    language: z.strictObject({ code: nonEmptyTextUpTo(LIMITS.languageCode) }),
     components: z
       .array(z.unknown())
       .default([])

@@ -1,6 +1,6 @@
 // An event endpoint: an address that events are delivered to, and which ones. Pure.
 import { z } from 'zod'
-import { filledTextUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo } from '../../kernel/bounded.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-schema.ts'
 
 /** Endpoints of one account. Events are read and delivered for each by itself, so cost grows with their number. */
@@ -8,7 +8,7 @@ export const MOST_ENDPOINTS = 20
 /** Senders that an endpoint can be limited to. */
 const MOST_SENDERS = 100
 
-const urlField = filledTextUpTo(2_048).superRefine((text, context) => {
+const urlField = nonEmptyTextUpTo(2_048).superRefine((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const fault = (message: string) => context.addIssue({ code: 'custom', message })
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) fault('expected an https address')
@@ -18,7 +18,7 @@ const urlField = filledTextUpTo(2_048).superRefine((text, context) => {
 const fields = {
   url: urlField,
   types: z.array(eventTypeSchema).min(1).max(EVENT_TYPES.length),
-  senders: z.array(filledTextUpTo(255)).max(MOST_SENDERS).describe('Numbers, names or ids; all senders when empty.'),
+  senders: z.array(nonEmptyTextUpTo(255)).max(MOST_SENDERS).describe('Numbers, names or ids; all senders when empty.'),
   include_content: z.boolean().describe('Whether numbers and texts are included.'),
   batch: z
     .strictObject({

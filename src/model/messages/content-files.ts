@@ -1,16 +1,16 @@
 // The files that a message shows, wherever they stand in its content.
 
-import { type FilePlace, type MessageFile, mapFiles } from '../templates/component-files.ts'
+import { type FilePosition, type MessageFile, mapFiles } from '../templates/component-files.ts'
 import type { Content } from './content.ts'
 
 /** A file of the gallery in a content. */
-export interface GalleryReference extends FilePlace {
+export interface GalleryReference extends FilePosition {
   /** Its id. */
   gallery: number
 }
 
 /** The content with each file replaced by what `to` makes of it. */
-export function withFiles(content: Content, to: (file: MessageFile, place: FilePlace) => MessageFile): Content {
+export function withFiles(content: Content, to: (file: MessageFile, position: FilePosition) => MessageFile): Content {
   switch (content.type) {
     case 'image':
       return { ...content, image: to(content.image, { path: 'image', kind: 'image' }) }
@@ -37,12 +37,12 @@ export function withFiles(content: Content, to: (file: MessageFile, place: FileP
 
 type Interactive = Extract<Content, { type: 'interactive' }>['interactive']
 
-function withHeader(interactive: Interactive, to: (file: MessageFile, place: FilePlace) => MessageFile): Interactive {
+function withHeader(interactive: Interactive, to: (file: MessageFile, position: FilePosition) => MessageFile): Interactive {
   // A list of products has a text as its header.
   if (!('header' in interactive) || interactive.type === 'product_list') return interactive
   if (interactive.header === undefined || interactive.header.type === 'text') return interactive
   const { header } = interactive
-  const at = (kind: string): FilePlace => ({ path: `interactive.header.${kind}`, kind })
+  const at = (kind: string): FilePosition => ({ path: `interactive.header.${kind}`, kind })
   switch (header.type) {
     case 'image':
       return { ...interactive, header: { ...header, image: to(header.image, at('image')) } }
@@ -69,8 +69,8 @@ const NONE: readonly GalleryReference[] = []
 
 function filesIn(content: Content): readonly GalleryReference[] {
   const found: GalleryReference[] = []
-  withFiles(content, (file, place) => {
-    if (file.gallery !== undefined) found.push({ ...place, gallery: Number(file.gallery) })
+  withFiles(content, (file, position) => {
+    if (file.gallery !== undefined) found.push({ ...position, gallery: Number(file.gallery) })
     return file
   })
   return found.length === 0 ? NONE : found

@@ -1,6 +1,6 @@
 // `flow`: a text with a button that opens a form of WhatsApp's own, a flow.
 import { z } from 'zod'
-import { type Context, filledTextUpTo, holdsMoreThan } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo, holdsMoreThan } from '../../kernel/bounded.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
 
@@ -27,15 +27,15 @@ function judgeParameters({ value, issues }: { value: { flow_id?: unknown; flow_n
 const parametersSchema = z
   .object({
     flow_message_version: z.literal('3').default('3'),
-    flow_id: filledTextUpTo(LIMITS.flowName).optional(),
-    flow_name: filledTextUpTo(LIMITS.flowName).optional(),
-    flow_token: filledTextUpTo(LIMITS.flowToken)
+    flow_id: nonEmptyTextUpTo(LIMITS.flowName).optional(),
+    flow_name: nonEmptyTextUpTo(LIMITS.flowName).optional(),
+    flow_token: nonEmptyTextUpTo(LIMITS.flowToken)
       .meta({ description: 'A text of your own: it comes back with the answers, and with each request of the flow.' })
       .optional(),
-    flow_cta: filledTextUpTo(LIMITS.flowButton).meta({ description: 'The label of the button.' }),
+    flow_cta: nonEmptyTextUpTo(LIMITS.flowButton).meta({ description: 'The label of the button.' }),
     flow_action: z.enum(['navigate', 'data_exchange']).optional(),
     flow_action_payload: z
-      .object({ screen: filledTextUpTo(LIMITS.flowName).optional(), data: screenData.optional() })
+      .object({ screen: nonEmptyTextUpTo(LIMITS.flowName).optional(), data: screenData.optional() })
       .optional(),
     mode: z.enum(['draft', 'published']).optional(),
   })

@@ -1,12 +1,12 @@
 // Products of the catalogue that is connected with the account at WhatsApp: one, several in sections, or all of it.
 import { z } from 'zod'
-import { type Context, filledTextUpTo, listUpTo, lookedAt } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo, listUpTo, lookedAt } from '../../kernel/bounded.ts'
 import { counted, valueAt } from '../../kernel/fault.ts'
 import { bodySchema, footerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
 
-const catalogId = filledTextUpTo(LIMITS.catalogId)
-const productId = filledTextUpTo(LIMITS.productId)
+const catalogId = nonEmptyTextUpTo(LIMITS.catalogId)
+const productId = nonEmptyTextUpTo(LIMITS.productId)
 
 /** `product`: one product, and if wanted a text. */
 export const productSchema = z
@@ -19,7 +19,7 @@ export const productSchema = z
   .meta({ id: 'InteractiveProduct' })
 
 const sectionSchema = z.object({
-  title: filledTextUpTo(LIMITS.sectionTitle).optional(),
+  title: nonEmptyTextUpTo(LIMITS.sectionTitle).optional(),
   product_items: listUpTo(LIMITS.products, z.object({ product_retailer_id: productId }), {
     min: 1,
     lengthSaidElsewhere: true,
@@ -30,7 +30,7 @@ const sectionSchema = z.object({
 export const productListSchema = z
   .object({
     type: z.literal('product_list'),
-    header: z.object({ type: z.literal('text'), text: filledTextUpTo(LIMITS.headerText) }),
+    header: z.object({ type: z.literal('text'), text: nonEmptyTextUpTo(LIMITS.headerText) }),
     body: bodySchema,
     footer: footerSchema.optional(),
     action: z.object({

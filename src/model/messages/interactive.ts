@@ -1,7 +1,7 @@
 // Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, one that shares a
 // location, a form, and products of a catalogue. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
-import { type Context, filledTextUpTo, listUpTo, lookedAt, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo, listUpTo, lookedAt, textUpTo } from '../../kernel/bounded.ts'
 import { counted, quoted, valueAt } from '../../kernel/fault.ts'
 import { flowSchema } from './interactive-flow.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
@@ -18,7 +18,7 @@ const ctaUrlSchema = z
     footer: footerSchema.optional(),
     action: z.object({
       name: z.literal('cta_url'),
-      parameters: z.object({ display_text: filledTextUpTo(LIMITS.linkButton), url: linkSchema }),
+      parameters: z.object({ display_text: nonEmptyTextUpTo(LIMITS.linkButton), url: linkSchema }),
     }),
   })
   .meta({ id: 'InteractiveLink' })
@@ -33,12 +33,12 @@ const locationRequestSchema = z
   .meta({ id: 'InteractiveLocationRequest' })
 
 const sectionSchema = z.object({
-  title: filledTextUpTo(LIMITS.sectionTitle).optional(),
+  title: nonEmptyTextUpTo(LIMITS.sectionTitle).optional(),
   rows: listUpTo(
     LIMITS.rows,
     z.object({
-      id: filledTextUpTo(LIMITS.rowId),
-      title: filledTextUpTo(LIMITS.rowTitle),
+      id: nonEmptyTextUpTo(LIMITS.rowId),
+      title: nonEmptyTextUpTo(LIMITS.rowTitle),
       description: textUpTo(LIMITS.rowDescription).optional(),
     }),
     { min: 1, lengthSaidElsewhere: true },
@@ -51,7 +51,7 @@ const listSchema = z.object({
   body: bodySchema,
   footer: footerSchema.optional(),
   action: z.object({
-    button: filledTextUpTo(LIMITS.listButton),
+    button: nonEmptyTextUpTo(LIMITS.listButton),
     sections: listUpTo(LIMITS.sections, sectionSchema, { min: 1, judge: judgeSections }),
   }),
 })
@@ -59,10 +59,10 @@ const listSchema = z.object({
 const replyButtonSchema = z.object({
   type: z.literal('reply'),
   reply: z.object({
-    id: filledTextUpTo(LIMITS.replyId).refine((id) => id === id.trim(), {
+    id: nonEmptyTextUpTo(LIMITS.replyId).refine((id) => id === id.trim(), {
       error: (issue) => `expected no space at either end, got ${quoted(issue.input)}`,
     }),
-    title: filledTextUpTo(LIMITS.replyTitle),
+    title: nonEmptyTextUpTo(LIMITS.replyTitle),
   }),
 })
 

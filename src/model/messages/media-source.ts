@@ -1,6 +1,6 @@
 // What a media object may name its bytes by: a link, an id that WhatsApp gave, or a file of the gallery.
 import { z } from 'zod'
-import { type Context, filledTextUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
 import { LIMITS } from './limits.ts'
 
@@ -47,7 +47,7 @@ const galleryFileSchema = z
       'a sender whose provider takes no uploads is given the public address of the file.',
   })
 
-const mediaIdSchema = filledTextUpTo(LIMITS.mediaId)
+const mediaIdSchema = nonEmptyTextUpTo(LIMITS.mediaId)
   .refine((id) => id.length > LIMITS.mediaId || /^[\x21-\x7e]+$/.test(id), {
     error: (issue) => `expected printable characters without spaces, got ${quoted(issue.input)}`,
   })

@@ -15,7 +15,7 @@ export function wordsOfParts(parts: ReceivedParts): [name: string, text: string]
     ['Group', parts.group_id],
     ['Chose', reply && `${reply.title} (${reply.id})`],
     ['File', media && joined(media.filename, media.mime_type, media.id)],
-    ['Place', location && placeOf(location)],
+    ['Place', location && locationText(location)],
     [
       'Reaction',
       reaction && joined(reaction.emoji || 'taken back', reaction.message_id && `to ${reaction.message_id}`),
@@ -36,7 +36,7 @@ export function wordsOfParts(parts: ReceivedParts): [name: string, text: string]
   return facts.flatMap(([name, text]) => (text === undefined || text === '' ? [] : [[name, text]]))
 }
 
-function placeOf({ name, address, url, latitude, longitude }: NonNullable<ReceivedParts['location']>): string {
+function locationText({ name, address, url, latitude, longitude }: NonNullable<ReceivedParts['location']>): string {
   const degrees = latitude === undefined || longitude === undefined ? undefined : `${latitude}, ${longitude}`
   return joined(name, address, degrees ?? url)
 }

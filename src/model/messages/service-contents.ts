@@ -1,12 +1,12 @@
 // The contents of service messages: text, reaction, media files, location, contact cards.
 import { z } from 'zod'
-import { filledTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
 import { LIMITS } from './limits.ts'
 import { mediaSource, oneSource } from './media-source.ts'
 
 /** The id of another message: WhatsApp's, or ours of a message that was sent from the same sender. */
-const otherMessageSchema = filledTextUpTo(LIMITS.messageId).meta({
+const otherMessageSchema = nonEmptyTextUpTo(LIMITS.messageId).meta({
   description: 'Id of a received message, or of one that was sent from the same sender.',
 })
 
@@ -16,7 +16,7 @@ export const answering = { context: z.object({ message_id: otherMessageSchema })
 /** `preview_url`: the first address in the text is shown with a preview. */
 export const textContent = z.object({
   type: z.literal('text'),
-  text: z.object({ body: filledTextUpTo(LIMITS.text), preview_url: z.boolean().optional() }),
+  text: z.object({ body: nonEmptyTextUpTo(LIMITS.text), preview_url: z.boolean().optional() }),
   ...answering,
 })
 
@@ -63,7 +63,7 @@ export const videoContent = z.object({
 export const documentContent = z.object({
   type: z.literal('document'),
   document: z
-    .object({ ...mediaSource, caption, filename: filledTextUpTo(LIMITS.filename).optional() })
+    .object({ ...mediaSource, caption, filename: nonEmptyTextUpTo(LIMITS.filename).optional() })
     .check(oneSource),
   ...answering,
 })
@@ -94,7 +94,7 @@ const several = <S extends z.ZodType>(item: S) => listUpTo(LIMITS.contactEntries
 const cardSchema = z
   .object({
     name: z.object({
-      formatted_name: filledTextUpTo(LIMITS.contactLine),
+      formatted_name: nonEmptyTextUpTo(LIMITS.contactLine),
       first_name: line,
       last_name: line,
       middle_name: line,

@@ -8,7 +8,7 @@ export interface MessageFile extends MediaSource {
 }
 
 /** Where a file stands in the body of a request, and what it is shown as: `image`, `video` and so on. */
-export interface FilePlace {
+export interface FilePosition {
   path: string
   kind: string
 }
@@ -17,7 +17,7 @@ export interface FilePlace {
 export function mapFiles(
   components: readonly Component[],
   at: string,
-  to: (file: MessageFile, place: FilePlace) => MessageFile,
+  to: (file: MessageFile, position: FilePosition) => MessageFile,
 ): Component[] {
   return components.map((component, c) => {
     const here = `${at}[${c}]`
@@ -35,7 +35,7 @@ export function mapFiles(
 const mapParameters = (
   parameters: readonly Parameter[],
   at: string,
-  to: (file: MessageFile, place: FilePlace) => MessageFile,
+  to: (file: MessageFile, position: FilePosition) => MessageFile,
 ): Parameter[] =>
   parameters.map((parameter, p) => {
     const { type } = parameter

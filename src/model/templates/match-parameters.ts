@@ -1,7 +1,7 @@
 // Checks the parameters of one component of a template message: their number, kinds and values.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
-import { filledTextUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo } from '../../kernel/bounded.ts'
 import { counted, type Fault, faultsOf, notOneOf, quoted } from '../../kernel/fault.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import type { TemplateMessageContent } from '../messages/content.ts'
@@ -38,10 +38,10 @@ const schemas = {
   image: z.object({ image: fileSchema }),
   video: z.object({ video: fileSchema }),
   document: z.object({
-    document: z.object({ ...mediaSource, filename: filledTextUpTo(LIMITS.filename).optional() }).check(oneSource),
+    document: z.object({ ...mediaSource, filename: nonEmptyTextUpTo(LIMITS.filename).optional() }).check(oneSource),
   }),
-  coupon_code: z.object({ coupon_code: filledTextUpTo(LIMITS.couponCode) }),
-  payload: z.object({ payload: filledTextUpTo(LIMITS.quickReplyPayload) }),
+  coupon_code: z.object({ coupon_code: nonEmptyTextUpTo(LIMITS.couponCode) }),
+  payload: z.object({ payload: nonEmptyTextUpTo(LIMITS.quickReplyPayload) }),
   gif: z.object({ gif: fileSchema }),
   currency: z.object({
     currency: z.object({

@@ -1,6 +1,6 @@
 // What the parameters of places, products, offers, catalogues and flows hold. Unknown fields are faults: WhatsApp refuses them.
 import { z } from 'zod'
-import { filledTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { counted, type Fault } from '../../kernel/fault.ts'
 import { LIMITS } from '../messages/limits.ts'
 import type { Component, Parameter } from './template-content.ts'
@@ -13,7 +13,7 @@ const degrees = (most: number) => {
     .refine((value) => Math.abs(Number(value)) <= most, expected)
 }
 
-const productId = filledTextUpTo(LIMITS.productId)
+const productId = nonEmptyTextUpTo(LIMITS.productId)
 
 /** After 2001, so that seconds are noticed; a number, or the same as text. */
 const MOMENT = 'expected milliseconds since 1970'
@@ -24,7 +24,7 @@ const moment = z
 const thumbnail = { thumbnail_product_retailer_id: productId.optional() }
 
 const section = z.strictObject({
-  title: filledTextUpTo(LIMITS.productSection),
+  title: nonEmptyTextUpTo(LIMITS.productSection),
   product_items: listUpTo(LIMITS.products, z.strictObject({ product_retailer_id: productId }), { min: 1 }),
 })
 
@@ -47,7 +47,7 @@ export const richParameters = {
   limited_time_offer: z.object({ limited_time_offer: z.strictObject({ expiration_time_ms: moment }) }),
   flow: z.object({
     action: z.strictObject({
-      flow_token: filledTextUpTo(LIMITS.flowToken).optional(),
+      flow_token: nonEmptyTextUpTo(LIMITS.flowToken).optional(),
       flow_action_data: z.record(z.string(), z.unknown()).optional(),
     }),
   }),

@@ -3,7 +3,7 @@
 // match-template.ts checks that with all faults in one answer. So the schemas below accept some values that it refuses,
 // for example a text parameter whose text is a number.
 import { z } from 'zod'
-import { type Context, filledTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { LIMITS } from '../messages/limits.ts'
 
 /** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */
@@ -143,8 +143,8 @@ const componentSchema = partSchema
 
 /** The `template` object: parsing it twice gives the same as parsing it once, for it is stored and read again. */
 export const templateContentSchema = z.object({
-  name: filledTextUpTo(LIMITS.templateName),
-  language: z.object({ code: filledTextUpTo(LIMITS.languageCode) }),
+  name: nonEmptyTextUpTo(LIMITS.templateName),
+  language: z.object({ code: nonEmptyTextUpTo(LIMITS.languageCode) }),
   components: listUpTo(LIMITS.components, componentSchema, { values: LIMITS.componentValues }).optional(),
 })
 

@@ -1,5 +1,5 @@
 // What handlers of several features do with a request: once per Idempotency-Key, streamed, in pages. A cursor of a page holds a
-// place in the order of the list, not a name: its record may be gone by the next page, and those after it must still come.
+// position in the order of the list, not a name: its record may be gone by the next page, and those after it must still come.
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../redis/connect.ts'
@@ -118,55 +118,55 @@ export const addressOf = (
   path: string,
 ): string => `${publicUrl ?? origin()}${path}`
 
-/** Where an item stands in its list: by `at`, and by `id` where that is the same. No two stand at one place. */
-export interface Place {
+/** Where an item is in its list: by `at`, then by `id`. No two share a position. */
+export interface Position {
   at: number
   id: string
 }
 
-/** Place in a list by numeric ids. */
-export const byId = ({ id }: { id: number }): Place => ({ at: id, id: '' })
+/** Position in a list by numeric ids. */
+export const byId = ({ id }: { id: number }): Position => ({ at: id, id: '' })
 
-/** Place in a list with the oldest first. */
-export const byAge = ({ created_at, id }: { created_at: string; id: string }): Place => ({
+/** Position in a list with the oldest first. */
+export const byAge = ({ created_at, id }: { created_at: string; id: string }): Position => ({
   at: Date.parse(created_at),
   id,
 })
 
-/** Place in a list by ids that are texts. */
-export const byText = ({ id }: { id: string }): Place => ({ at: 0, id })
+/** Position in a list by ids that are texts. */
+export const byText = ({ id }: { id: string }): Position => ({ at: 0, id })
 
 const CURSOR = /^(\d{1,16})(?:\.(.+))?$/s
 
-const written = ({ at, id }: Place): string => (id === '' ? String(at) : `${at}.${id}`)
+const written = ({ at, id }: Position): string => (id === '' ? String(at) : `${at}.${id}`)
 
-function readPlace(cursor: string): Place {
+function readPosition(cursor: string): Position {
   const [, at, id = ''] = CURSOR.exec(cursor) ?? []
   if (at === undefined) throw badCursor()
   return { at: Number(at), id }
 }
 
-const isBefore = (a: Place, b: Place): boolean => a.at < b.at || (a.at === b.at && a.id < b.id)
+const isBefore = (a: Position, b: Position): boolean => a.at < b.at || (a.at === b.at && a.id < b.id)
 
 /**
- * Up to `limit` of the items that follow `cursor`, in the order of their places; `next` is the cursor after them, null
+ * Up to `limit` of the items that follow `cursor`, in the order of their positions; `next` is the cursor after them, null
  * on the last page. 400 for a cursor that no page had.
  */
 export function pageOfAll<T>(
   all: readonly T[],
-  placeOf: (item: T) => Place,
+  positionOf: (item: T) => Position,
   { limit, cursor }: { limit: number; cursor?: string | number | undefined },
 ): { data: T[]; next: string | null } {
-  const after = cursor === undefined ? undefined : readPlace(String(cursor))
+  const after = cursor === undefined ? undefined : readPosition(String(cursor))
   const left = all
-    .map((item) => ({ item, place: placeOf(item) }))
-    .filter(({ place }) => after === undefined || isBefore(after, place))
-    .sort((a, b) => (isBefore(a.place, b.place) ? -1 : 1))
+    .map((item) => ({ item, position: positionOf(item) }))
+    .filter(({ position }) => after === undefined || isBefore(after, position))
+    .sort((a, b) => (isBefore(a.position, b.position) ? -1 : 1))
   const page = left.slice(0, limit)
   const last = page.at(-1)
   return {
     data: page.map(({ item }) => item),
-    next: last !== undefined && left.length > limit ? written(last.place) : null,
+    next: last !== undefined && left.length > limit ? written(last.position) : null,
   }
 }
 

@@ -47,7 +47,7 @@ async function writeBatch(redis: Redis, writer: string, { number, atMs, lanes }:
           redis,
           { fine: chunkKey(lane, FINE, atMs), coarse: chunkKey(lane, COARSE, atMs) },
           {
-            ...{ writer, number, finePlace: placeOf(FINE, atMs), coarsePlace: placeOf(COARSE, atMs) },
+            ...{ writer, number, finePeriod: periodOf(FINE, atMs), coarsePeriod: periodOf(COARSE, atMs) },
             ...{ fineUntil: endOf(FINE, atMs), coarseUntil: endOf(COARSE, atMs), counts: [...fields] },
           },
         )
@@ -60,7 +60,7 @@ async function writeBatch(redis: Redis, writer: string, { number, atMs, lanes }:
 
 const chunkKey = (lane: number, { name, chunkMs }: Resolution, atMs: number): string =>
   historyKey(lane === WHOLE ? undefined : lane, name, Math.floor(atMs / chunkMs))
-const placeOf = ({ everyMs, chunkMs }: Resolution, atMs: number): string =>
+const periodOf = ({ everyMs, chunkMs }: Resolution, atMs: number): string =>
   String(Math.floor((atMs % chunkMs) / everyMs))
 const endOf = ({ chunkMs, keptMs }: Resolution, atMs: number): number =>
   (Math.floor(atMs / chunkMs) + 1) * chunkMs + keptMs
@@ -127,7 +127,7 @@ export async function readPeriods(
       const count = Math.floor((last - first) / everyMs) + 1
       if (count <= FEW_PLACES) {
         const times = Array.from({ length: count }, (_, i) => first + i * everyMs)
-        const values = await redis.hmget(key, ...times.map((atMs) => placeOf(of, atMs)))
+        const values = await redis.hmget(key, ...times.map((atMs) => periodOf(of, atMs)))
         return times.flatMap((atMs, i): [number, string][] => {
           const stored = values[i]
           return typeof stored === 'string' ? [[atMs, stored]] : []
@@ -136,8 +136,8 @@ export async function readPeriods(
       const all = Object.entries(chunkReply.parse(await redis.hgetall(key)))
       return (
         all
-          .map(([place, stored]): [number, string] => [chunk * chunkMs + Number(place) * everyMs, stored])
-          // A place that is no number says which batch of a process was the latest.
+          .map(([period, stored]): [number, string] => [chunk * chunkMs + Number(period) * everyMs, stored])
+          // A field that is no number says which batch of a process was the latest.
           .filter(([atMs]) => atMs >= fromMs && atMs <= nowMs)
       )
     }),

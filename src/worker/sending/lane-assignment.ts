@@ -1,6 +1,6 @@
 // Which lanes this worker serves: those for which it is early enough in the order of live workers (lanes/owners.ts). A worker
 // whose lane needs more workers asks for them, again and again as long as it does.
-import { type Line, lineOf, placeInLine, serversForLoad, serversForRate, serversOfEach } from '../../lanes/owners.ts'
+import { type Line, lineOf, rankInLine, serversForLoad, serversForRate, serversOfEach } from '../../lanes/owners.ts'
 
 /** A lane keeps its extra workers for this long after somebody last asked for them. */
 export const EXTRA_SERVERS_MS = 30_000
@@ -15,20 +15,20 @@ export function createLaneAssignment(
   let line: Line = []
   /** How many workers serve a lane that needs no extra ones. */
   let serversEach = Number.POSITIVE_INFINITY
-  /** Known places in the line, by lane. */
-  const places = new Map<number, number>()
+  /** Known ranks, by lane. */
+  const ranks = new Map<number, number>()
   const extra = new Map<number, { servers: number; until: number }>()
   /** What the rate of a lane asks for; only lanes that are open here. */
   const rates = new Map<number, number>()
   /** Lanes still served although they are assigned to others, and since when. */
   const unassigned = new Map<number, number>()
 
-  function placeOf(lane: number): number {
-    const known = places.get(lane)
+  function rankOf(lane: number): number {
+    const known = ranks.get(lane)
     if (known !== undefined) return known
-    const place = placeInLine(lane, self, line)
-    places.set(lane, place)
-    return place
+    const rank = rankInLine(lane, self, line)
+    ranks.set(lane, rank)
+    return rank
   }
 
   function serversOf(lane: number): number {
@@ -37,7 +37,7 @@ export function createLaneAssignment(
     return Math.max(serversEach, extra.get(lane)?.servers ?? 0)
   }
 
-  const isMine = (lane: number): boolean => serversEach >= line.length || placeOf(lane) < serversOf(lane)
+  const isMine = (lane: number): boolean => serversEach >= line.length || rankOf(lane) < serversOf(lane)
 
   return {
     isMine,
@@ -47,7 +47,7 @@ export function createLaneAssignment(
       if (!workers.includes(self)) return
       line = lineOf(workers)
       serversEach = serversOfEach(line.length, lanes)
-      places.clear()
+      ranks.clear()
     },
 
     /** Somebody asked that this many workers serve the lane. */
@@ -69,7 +69,7 @@ export function createLaneAssignment(
       if (serversEach >= line.length) return []
       return open.flatMap(({ lane, inFlight }) => {
         // Helpers do not count themselves, or they would say for ever that they are needed.
-        if (placeOf(lane) >= serversEach) return []
+        if (rankOf(lane) >= serversEach) return []
         const serving = Math.min(serversOf(lane), line.length)
         const servers = Math.max(rates.get(lane) ?? 0, serversForLoad(inFlight, serving, maxInFlight))
         return servers > serversEach ? [{ lane, servers }] : []

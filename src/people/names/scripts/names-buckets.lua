@@ -16,10 +16,10 @@ local function layoutOf(n)
 end
 
 -- The number of the bucket that has the name with this digest, and the field in it.
-local function placeOf(d, layout)
+local function bucketOf(d, layout)
   local half = layout.half
-  local place = d % half
-  if place >= layout.split then return place, struct.pack(layout.field, (d - place) / half) end
-  place = d % (2 * half)
-  return place, struct.pack(layout.splitField, (d - place) / (2 * half))
+  local bucket = d % half
+  if bucket >= layout.split then return bucket, struct.pack(layout.field, (d - bucket) / half) end
+  bucket = d % (2 * half)
+  return bucket, struct.pack(layout.splitField, (d - bucket) / (2 * half))
 end

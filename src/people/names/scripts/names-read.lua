@@ -22,10 +22,10 @@ local hex = setmetatable({}, { __index = function(known, byte)
 end })
 local found, soon = {}, ''
 for i, digest in ipairs(digests) do
-  local place, field = placeOf(digest, layout)
-  local text = redis.call('HGET', buckets .. place, field)
+  local bucket, field = bucketOf(digest, layout)
+  local text = redis.call('HGET', buckets .. bucket, field)
   found[i] = text and text:gsub('.', hex) or ''
-  if text and soonMs and redis.call('PTTL', buckets .. place) < soonMs then soon = 'soon' end
+  if text and soonMs and redis.call('PTTL', buckets .. bucket) < soonMs then soon = 'soon' end
 end
 found[#found + 1] = soon
 return found

@@ -24,8 +24,8 @@ local layout = layoutOf(n)
 local changes = {}
 for i = 1, #each do
   local digest, before, after = unpack(each[i], 1, 3)
-  local place, field = placeOf(digest, layout)
-  local key = buckets .. place
+  local bucket, field = bucketOf(digest, layout)
+  local key = buckets .. bucket
   if (redis.call('HGET', key, field) or '') ~= bytesOf(before) then return 0 end
   changes[i] = { key = key, field = field, before = before, after = after }
 end
@@ -51,14 +51,14 @@ local function split()
   local keptFor = redis.call('PTTL', buckets .. from)
   redis.call('DEL', buckets .. from)
   for at = 1, #all, 2 do
-    local place, field = placeOf(struct.unpack('>I' .. #all[at], all[at]) * of + from, layout)
-    fields[place] = fields[place] or {}
-    table.insert(fields[place], field)
-    table.insert(fields[place], all[at + 1])
+    local bucket, field = bucketOf(struct.unpack('>I' .. #all[at], all[at]) * of + from, layout)
+    fields[bucket] = fields[bucket] or {}
+    table.insert(fields[bucket], field)
+    table.insert(fields[bucket], all[at + 1])
   end
-  for place, list in pairs(fields) do
-    redis.call('HSET', buckets .. place, unpack(list))
-    redis.call('PEXPIRE', buckets .. place, keptFor)
+  for bucket, list in pairs(fields) do
+    redis.call('HSET', buckets .. bucket, unpack(list))
+    redis.call('PEXPIRE', buckets .. bucket, keptFor)
   end
 end
 

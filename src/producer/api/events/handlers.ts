@@ -18,7 +18,7 @@ import {
   removeEndpoint,
 } from '../../../events/store/endpoints.ts'
 import { notePull } from '../../../events/store/outbox.ts'
-import { pullEvents, readPlaces, writePlaces } from '../../../events/store/pull.ts'
+import { pullEvents, readCursor, writeCursor } from '../../../events/store/pull.ts'
 import { findReplay } from '../../../events/store/replays.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { iso, isoOrNull } from '../../../kernel/instant.ts'
@@ -48,12 +48,12 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
   return bind(events)({
     async pull({ query, caller }) {
       const { account } = caller
-      const after = query.after === undefined ? new Map() : readPlaces(query.after)
+      const after = query.after === undefined ? new Map() : readCursor(query.after)
       if (after === undefined) throw badCursor('after')
       await notePull(redis, account)
       const { types, limit, include_content: includeContent } = query
       const page = await pullEvents(redis, { account, after, types: types && new Set(types), limit, includeContent })
-      return { body: { status: true, data: page.events, next: writePlaces(page.next) } }
+      return { body: { status: true, data: page.events, next: writeCursor(page.next) } }
     },
     async create(call) {
       const idOf = (proposed: string) => idFor(redis, call, 'event-endpoints', proposed)

@@ -3,19 +3,19 @@
 -- the second time. Allowed when Redis is full: that hour is the one that somebody will look at.
 --
 -- Keys:
---   fine      HASH  10-second periods of an hour: place of the period -> counts, `a=12,f=1,f.131047=1`; and
+--   fine      HASH  10-second periods of an hour: number of the period -> counts, `a=12,f=1,f.131047=1`; and
 --                   `w<writer>` -> number of its latest batch
 --   coarse    HASH  5-minute periods of a day
 -- Arguments:
 --   writer    name of the process
 --   number    of the batch; rises
---   finePlace
---   coarsePlace
+--   finePeriod   number of the period
+--   coarsePeriod
 --   fineUntil    when the key goes (ms)
 --   coarseUntil
 --   counts    {{field, value}, ...}
 local fine, coarse = unpack(KEYS)
-local writer, number, finePlace, coarsePlace, fineUntil, coarseUntil, counts = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
+local writer, number, finePeriod, coarsePeriod, fineUntil, coarseUntil, counts = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)
 -- Codes that one period counts by themselves; further ones are counted together.
 local CODES_MAX = 8
 
@@ -23,9 +23,9 @@ local by = 'w' .. writer
 if tonumber(redis.call('HGET', fine, by) or '0') >= number then return 'OK' end
 redis.call('HSET', fine, by, string.format('%.0f', number))
 
-local function add(key, place, untilMs)
+local function add(key, period, untilMs)
   local order, values, codes = {}, {}, 0
-  for field, value in string.gmatch(redis.call('HGET', key, place) or '', '([^=,]+)=(%d+)') do
+  for field, value in string.gmatch(redis.call('HGET', key, period) or '', '([^=,]+)=(%d+)') do
     order[#order + 1] = field
     values[field] = tonumber(value)
     if string.sub(field, 1, 2) == 'f.' then codes = codes + 1 end
@@ -47,10 +47,10 @@ local function add(key, place, untilMs)
   end
   local stored = {}
   for i, field in ipairs(order) do stored[i] = field .. '=' .. string.format('%.0f', values[field]) end
-  redis.call('HSET', key, place, table.concat(stored, ','))
+  redis.call('HSET', key, period, table.concat(stored, ','))
   if redis.call('PTTL', key) == -1 then redis.call('PEXPIREAT', key, string.format('%.0f', untilMs)) end
 end
 
-add(fine, finePlace, fineUntil)
-add(coarse, coarsePlace, coarseUntil)
+add(fine, finePeriod, fineUntil)
+add(coarse, coarsePeriod, coarseUntil)
 return 'OK'
