@@ -6,7 +6,7 @@ import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '.
 import type { ProviderSender } from '../model/provider.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
-import { type Standing, tellNewest, type Word, wordField, wordText } from '../redis/newest.ts'
+import { type Freshness, setNewest, type Reported, reportedField, reportedText } from '../redis/newest.ts'
 import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
 import { retainedLanes } from './retained-lanes.ts'
 
@@ -42,12 +42,12 @@ const senderSchema = z.object({
   /** Where its marketing templates go (cloud-api only). */
   marketing_route: marketingRouteSchema.default('messages'),
   /** What WhatsApp has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
-  told_rate: wordField,
-  told_quality: wordField,
-  told_name: wordField,
-  told_block: wordField,
+  told_rate: reportedField,
+  told_quality: reportedField,
+  told_name: reportedField,
+  told_block: reportedField,
   /** What of the last was carried out. */
-  heeded_block: wordField,
+  heeded_block: reportedField,
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
   /** Who paused it: the name of a key, a person on the command line, or Laneway itself. Empty when it is not known. */
@@ -128,7 +128,7 @@ export async function listReadableSenders(redis: Redis, account?: number): Promi
   return found.filter((sender) => sender !== undefined)
 }
 
-/** Messages per second that WhatsApp takes from the number, as far as it has told: what it takes from every number, or more. */
+/** Messages per second that WhatsApp takes from the number, as far as it has reported: what it takes from every number, or more. */
 export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): number =>
   Math.max(DEFAULT_RATE, Number(told?.value) || 0)
 
@@ -154,21 +154,21 @@ export async function setPortfolioOf(redis: Redis, id: number, portfolio: number
   await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
 }
 
-/** What WhatsApp tells of a number. */
+/** What WhatsApp reports of a number. */
 export type SenderGroup = 'rate' | 'quality' | 'name' | 'block'
 
-/** Writes down what WhatsApp said of the number, with other fields besides unless something newer is known. */
-export const tellSender = (
+/** Records what WhatsApp reports of the number, and writes the other fields too unless something newer is known. */
+export const updateSender = (
   redis: Redis,
   id: number,
   group: SenderGroup,
-  word: Word,
+  reported: Reported,
   writes: { rate?: number } = {},
-): Promise<Standing> => tellNewest(redis, { key: senderKey(id), field: `told_${group}` }, word, writes)
+): Promise<Freshness> => setNewest(redis, { key: senderKey(id), field: `told_${group}` }, reported, writes)
 
-/** Writes down that what was told of whether it may send is carried out. */
-export async function heedBlock(redis: Redis, id: number, word: Required<Word>): Promise<void> {
-  await redis.hset(senderKey(id), 'heeded_block', wordText(word))
+/** Records that the latest report of whether the number may send was acted on. */
+export async function markBlockApplied(redis: Redis, id: number, reported: Required<Reported>): Promise<void> {
+  await redis.hset(senderKey(id), 'heeded_block', reportedText(reported))
 }
 
 /** What ties a sender to WhatsApp; what is left out stays. */

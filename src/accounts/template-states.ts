@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import { templateStatesKey } from '../redis/keys.ts'
-import { readWord, type Standing, tellNewest } from '../redis/newest.ts'
+import { readReported, type Freshness, setNewest } from '../redis/newest.ts'
 
 export type TemplateGroup = 'status' | 'category' | 'quality' | 'components'
 
@@ -29,15 +29,15 @@ const fieldOf = (group: TemplateGroup | 'imported', { name, language }: Template
 const RANKS: Readonly<Record<string, number>> = { PENDING: 0, APPROVED: 1 }
 
 /** Writes down what WhatsApp said of a template at this time (epoch ms by its clock). */
-export function tellTemplate(
+export function updateTemplateState(
   redis: Redis,
   account: number,
   template: TemplateName,
   { group, value, atMs }: { group: TemplateGroup; value: string; atMs: number },
-): Promise<Standing> {
+): Promise<Freshness> {
   const rank = group === 'status' ? (RANKS[value] ?? 2) : 0
-  const place = { key: templateStatesKey(account), field: fieldOf(group, template), most: MOST }
-  return tellNewest(redis, place, { atMs, rank, value })
+  const at = { key: templateStatesKey(account), field: fieldOf(group, template), most: MOST }
+  return setNewest(redis, at, { atMs, rank, value })
 }
 
 const importedSchema = z.partialRecord(z.enum(['status', 'category', 'components']), z.string()).catch({})
@@ -78,16 +78,16 @@ function stateOf(
   // Webhooks count in seconds: of both in one second the webhook counts.
   const sinceMs = Math.floor(listedMs / 1_000) * 1_000
   const since = (text: string | null | undefined) => {
-    const word = readWord(text)
-    return word !== undefined && word.atMs >= sinceMs ? word : undefined
+    const reported = readReported(text)
+    return reported !== undefined && reported.atMs >= sinceMs ? reported : undefined
   }
-  const told = (group: 'status' | 'category' | 'components', text: string | null | undefined) =>
+  const changed = (group: 'status' | 'category' | 'components', text: string | null | undefined) =>
     text === before[group] ? undefined : since(text)
   return {
-    status: told('status', status)?.value,
-    category: templateSchema.shape.category.safeParse(told('category', category)?.value).data,
+    status: changed('status', status)?.value,
+    category: templateSchema.shape.category.safeParse(changed('category', category)?.value).data,
     quality: since(quality)?.value,
-    componentsChangedAt: told('components', components)?.atMs,
+    componentsChangedAt: changed('components', components)?.atMs,
   }
 }
 
@@ -114,11 +114,11 @@ export async function supersedeTemplate(redis: Redis, account: number, template:
     templateStatesKey(account),
     ...(['status', 'category', 'components'] as const).map((group) => fieldOf(group, template)),
   )
-  const told = Object.fromEntries(
+  const superseded = Object.fromEntries(
     Object.entries({ status, category, components }).flatMap(([group, text]) => (text ? [[group, text]] : [])),
   )
-  if (Object.keys(told).length === 0) return
-  await redis.hset(templateStatesKey(account), fieldOf('imported', template), JSON.stringify(told))
+  if (Object.keys(superseded).length === 0) return
+  await redis.hset(templateStatesKey(account), fieldOf('imported', template), JSON.stringify(superseded))
 }
 
 /** The template as WhatsApp has it now, as far as it has told. */

@@ -7,7 +7,7 @@ import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
 import type { Seal } from '../kernel/seal.ts'
 import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
 import type { GraphApi } from '../providers/graph-api.ts'
-import { askAboutSender } from '../providers/sender-questions.ts'
+import { readSenderFacts } from '../providers/sender-facts.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** What a check needs; `appSecret` is the one of the installation. */
@@ -53,7 +53,7 @@ async function ofProvider({ seal, graph }: CheckDeps, sender: Sender): Promise<F
     return [{ what: 'token', state: 'missing', sentence, do: 'Give it again with `senders renew`.' }]
   }
   const { phone_number_id: phoneNumberId, waba_id: wabaId } = sender
-  const facts = await askAboutSender(graph, { baseUrl: sender.base_url, token }, { phoneNumberId, wabaId })
+  const facts = await readSenderFacts(graph, { baseUrl: sender.base_url, token }, { phoneNumberId, wabaId })
   const { id, number, rate, portfolio } = sender
   return findingsOf({ id, number, phoneNumberId, wabaId, rate, hasPortfolio: portfolio !== null }, facts, Date.now())
 }

@@ -6,7 +6,7 @@ import { RESERVE_PERCENT } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
 import { portfolioKey, portfoliosOfAccountKey, rootKeys } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
-import { tellNewest } from '../redis/newest.ts'
+import { setNewest } from '../redis/newest.ts'
 import { cached, idField, nextId, optionalField, readRecord } from '../redis/records.ts'
 
 const portfolioSchema = z.object({
@@ -74,9 +74,9 @@ export function setPortfolio(redis: Redis, id: number, changes: PortfolioChanges
 }
 
 /** Sets the limit that WhatsApp has told of at this time (epoch ms), unless something newer is known. Null: no limit. */
-export async function setToldLimit(redis: Redis, id: number, limit: number | null, atMs: number): Promise<void> {
+export async function setReportedLimit(redis: Redis, id: number, limit: number | null, atMs: number): Promise<void> {
   const value = String(limit ?? '')
-  await tellNewest(redis, { key: portfolioKey(id), field: 'told_limit' }, { atMs, value }, { daily_limit: value })
+  await setNewest(redis, { key: portfolioKey(id), field: 'told_limit' }, { atMs, value }, { daily_limit: value })
 }
 
 function fieldsOf({ name, daily_limit, reserve_percent }: PortfolioChanges): Record<string, string | number> {

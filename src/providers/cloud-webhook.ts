@@ -7,8 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
 import { type Preference, readPreference, readStatus, type StatusUpdate } from './cloud-statuses.ts'
-import { NEWS_FIELDS, type ProviderNews } from './news.ts'
-import { preferenceNews, type Read, readNews, reportedNews } from './read-news.ts'
+import { ACCOUNT_UPDATE_FIELDS, type AccountUpdate } from './account-updates.ts'
+import { preferenceUpdate, type Read, readAccountUpdate, numberUpdates } from './read-account-update.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'
 import { itemsOfPeople, namingsOf, type WebhookNaming } from './webhook-names.ts'
 
@@ -17,7 +17,7 @@ export interface WebhookContent {
   statuses: StatusUpdate[]
   received: ReceivedMessage[]
   preferences: Preference[]
-  news: ProviderNews[]
+  accountUpdates: AccountUpdate[]
   /** Names that items give to one person, in the order of the items. */
   namings: WebhookNaming[]
   /** Accounts at WhatsApp and numbers of theirs, as changes of messages name them. */
@@ -52,7 +52,7 @@ const preferenceList = z.object({ metadata, user_preferences: z.array(z.unknown(
 /** People of one change that are looked at: there is one per message at most. */
 const PEOPLE_MAX = 1_000
 /** Changes of one webhook about something else than messages: WhatsApp brings a handful at a time. */
-const NEWS_MAX = 1_000
+const ACCOUNT_UPDATES_MAX = 1_000
 /** Numbers that a webhook names as those of an account: it is about one nearly always. */
 const NUMBERS_MAX = 20
 
@@ -63,7 +63,7 @@ const ITEMS_A_TURN = 200
 const NAMES_CHANGED = 'user_id_update'
 
 /** Each field of a webhook that is understood, by the name that one subscribes to. */
-export const TAKEN_FIELDS: readonly string[] = ['messages', 'user_preferences', NAMES_CHANGED, ...NEWS_FIELDS]
+export const TAKEN_FIELDS: readonly string[] = ['messages', 'user_preferences', NAMES_CHANGED, ...ACCOUNT_UPDATE_FIELDS]
 
 /** Where a change stands: what its entry says of all of them. */
 interface Origin {
@@ -79,7 +79,7 @@ export async function readWebhook(body: unknown): Promise<WebhookContent | undef
   const outer = envelope.safeParse(body)
   if (!outer.success) return undefined
   const content: WebhookContent = {
-    ...{ statuses: [], received: [], preferences: [], news: [], namings: [], numbers: [] },
+    ...{ statuses: [], received: [], preferences: [], accountUpdates: [], namings: [], numbers: [] },
     unreadable: 0,
   }
   let items = 0
@@ -105,20 +105,20 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
       if (field !== 'messages' && field !== 'user_preferences') {
         const about = numberIn(data.value)
         if (field === NAMES_CHANGED && about !== undefined) yield* readersOfNames(about, data.value, content)
-        tell(content, origin, () => readNews(field, data.value))
+        collect(content, origin, () => readAccountUpdate(field, data.value))
       } else {
         const before = foundIn(content)
         yield* readersOfChange(data.value, content, origin)
         // What it holds is of a kind that nobody knows yet.
         if (foundIn(content) === before && saysMore(data.value))
-          tell(content, origin, () => readNews(field, data.value))
+          collect(content, origin, () => readAccountUpdate(field, data.value))
       }
     }
   }
 }
 
-const foundIn = ({ statuses, received, preferences, news, unreadable }: WebhookContent): number =>
-  statuses.length + received.length + preferences.length + news.length + unreadable
+const foundIn = ({ statuses, received, preferences, accountUpdates, unreadable }: WebhookContent): number =>
+  statuses.length + received.length + preferences.length + accountUpdates.length + unreadable
 
 /** What every change has. */
 const FRAME: ReadonlySet<string> = new Set(['messaging_product', 'metadata', 'contacts'])
@@ -130,13 +130,13 @@ const saysMore = (value: unknown): boolean =>
   Object.entries(value).some(([name, part]) => !FRAME.has(name) && !(Array.isArray(part) && part.length === 0))
 
 /** Adds what a change tells besides messages, if it does. */
-function tell(content: WebhookContent, origin: Origin, read: () => Read | undefined): void {
-  if (content.news.length >= NEWS_MAX) {
+function collect(content: WebhookContent, origin: Origin, read: () => Read | undefined): void {
+  if (content.accountUpdates.length >= ACCOUNT_UPDATES_MAX) {
     content.unreadable += 1
     return
   }
-  const news = read()
-  if (news !== undefined) content.news.push({ ...news, wabaId: origin.wabaId, atMs: origin.atMs ?? news.atMs })
+  const update = read()
+  if (update !== undefined) content.accountUpdates.push({ ...update, wabaId: origin.wabaId, atMs: origin.atMs ?? update.atMs })
 }
 
 function* readersOfChange(value: unknown, content: WebhookContent, origin: Origin): Generator<() => void> {
@@ -151,7 +151,7 @@ function* readersOfChange(value: unknown, content: WebhookContent, origin: Origi
   }
   if ('user_preferences' in value) yield* readersOfPreferences(value, content, origin)
   if ('errors' in value || 'user_actions' in value) {
-    for (const news of reportedNews(value)) yield () => tell(content, origin, () => news)
+    for (const update of numberUpdates(value)) yield () => collect(content, origin, () => update)
   }
   if (!('messages' in value)) return
   const received = messageList.safeParse(value)
@@ -186,7 +186,7 @@ function* readersOfPreferences(value: object, content: WebhookContent, origin: O
       else if (found !== 'other') content.preferences.push(found)
     }
   }
-  yield () => tell(content, origin, () => preferenceNews(id, content.preferences.slice(before)))
+  yield () => collect(content, origin, () => preferenceUpdate(id, content.preferences.slice(before)))
 }
 
 /** Reads one item into its list, or counts it as unreadable. */

@@ -7,41 +7,41 @@ import { defineScript } from './lua.ts'
 const script = defineScript(import.meta.url, 'newest')
 const reply = z.enum(['newer', 'same', 'older', 'missing'])
 
-/** How a word stands to what is known: it counts from now on, did before, or is out of date; `missing`: no place for it. */
-export type Standing = z.infer<typeof reply>
+/** How a report compares with the stored one: newer, the same, or out of date; `missing`: there is no hash for it. */
+export type Freshness = z.infer<typeof reply>
 
-/** A word of somebody else; of two of the same moment the higher rank counts. */
-export interface Word {
+/** A value that somebody else reports; of two with the same time the higher rank wins. */
+export interface Reported {
   atMs: number
   rank?: number
   value: string
 }
 
 /**
- * Writes a word into a field of a hash, with other fields besides if it counts. A hash that is not there is made only with
- * `most`, and gets at most so many fields.
+ * Writes a report into a field of a hash unless a newer one is stored, and with it the fields `writes`. A missing hash is
+ * created only if `most` is given, and gets at most that many fields.
  */
-export async function tellNewest(
+export async function setNewest(
   redis: Redis,
   { key, field, most = 0 }: { key: string; field: string; most?: number },
-  { atMs, rank = 0, value }: Word,
+  { atMs, rank = 0, value }: Reported,
   writes: Record<string, string | number> = {},
-): Promise<Standing> {
+): Promise<Freshness> {
   return reply.parse(await script(redis, { record: key }, { field, at: atMs, rank, value, writes, most }))
 }
 
 /** What such a field holds; undefined for one that nobody wrote. */
-export function readWord(text: string | null | undefined): Required<Word> | undefined {
+export function readReported(text: string | null | undefined): Required<Reported> | undefined {
   const [, at, rank, value] = /^(\d+) (\d+) (.*)$/s.exec(text ?? '') ?? []
   return value === undefined ? undefined : { atMs: Number(at), rank: Number(rank), value }
 }
 
 /** As it is stored. */
-export const wordText = ({ atMs, rank, value }: Required<Word>): string => `${atMs} ${rank} ${value}`
+export const reportedText = ({ atMs, rank, value }: Required<Reported>): string => `${atMs} ${rank} ${value}`
 
-/** Whether both are the same word of the same moment. */
-export const isSameWord = (one: Required<Word>, other: Required<Word> | undefined): boolean =>
-  other !== undefined && wordText(one) === wordText(other)
+/** Whether both are the same report. */
+export const isSameReport = (one: Required<Reported>, other: Required<Reported> | undefined): boolean =>
+  other !== undefined && reportedText(one) === reportedText(other)
 
 /** The same as a field of a record that is read with a schema. */
-export const wordField = z.string().transform(readWord).optional()
+export const reportedField = z.string().transform(readReported).optional()

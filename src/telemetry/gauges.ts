@@ -119,20 +119,20 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
     heldFor.reset()
   }
 
-  function tell(all: Installation): void {
+  function publish(all: Installation): void {
     clear()
     for (const { gauge, value } of ofAll) gauge.set(value(all))
     lanes = labelled(all.lanes, all.served, labelOf)
     for (const { campaigns: active } of all.lanes) for (const { state } of active) campaigns.inc({ state })
-    tellRules(all.rules)
+    publishRules(all.rules)
   }
 
-  function tellRules({ portfolios, holdingLanes }: RuleGauges): void {
+  function publishRules({ portfolios, holdingLanes }: RuleGauges): void {
     for (const portfolio of portfolios) {
       const labels = { portfolio: String(portfolio.id) }
       for (const { gauge, value } of ofPortfolios) {
-        const told = value(portfolio)
-        if (told !== null) gauge.set(labels, told)
+        const current = value(portfolio)
+        if (current !== null) gauge.set(labels, current)
       }
       held.set(labels, portfolio.held.count)
       heldFor.set(labels, portfolio.held.seconds)
@@ -150,7 +150,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
       const all = await withTimeout(ANSWER_MS, readInstallation(redis))
       owners = all.owners
       portfolioOwners = new Map(all.rules.portfolios.map(({ id, account }) => [id, account]))
-      tell(all)
+      publish(all)
       up.set(1)
     } catch {
       // What was true a while ago is not told as if it still were.

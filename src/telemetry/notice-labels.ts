@@ -1,13 +1,13 @@
 // How notices of WhatsApp are counted: by the field of the webhook and WhatsApp's own word, both from closed lists, so that
 // nobody who forwards webhooks can make up new series of metrics.
 
-import { NEWS_FIELDS } from '../providers/news.ts'
+import { ACCOUNT_UPDATE_FIELDS } from '../providers/account-updates.ts'
 import type { Noticed } from '../redis/observe.ts'
 
 /** The label of a field that nobody knows. Its words mean nothing, so that it has none. */
 const UNKNOWN_FIELD = 'other'
 
-const FIELDS: ReadonlySet<string> = new Set([...NEWS_FIELDS, 'user_preferences', 'user_actions', 'errors'])
+const FIELDS: ReadonlySet<string> = new Set([...ACCOUNT_UPDATE_FIELDS, 'user_preferences', 'user_actions', 'errors'])
 
 /** Words of WhatsApp for states of templates, numbers and accounts. */
 const EVENTS: ReadonlySet<string> = new Set([

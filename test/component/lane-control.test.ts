@@ -2,7 +2,7 @@
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { findSender, tellSender } from '../../src/accounts/senders.ts'
+import { findSender, updateSender } from '../../src/accounts/senders.ts'
 import { listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
@@ -151,7 +151,7 @@ test('a rate above what WhatsApp grants to the number is set on the command line
   expect((await cli('lanes', 'rate', String(lane), '10000', '--yes')).code).toBe(0)
   expect(await rateNow()).toBe(10_000)
 
-  await tellSender(service.redis, lane, 'rate', { atMs: Date.now(), value: '1000' })
+  await updateSender(service.redis, lane, 'rate', { atMs: Date.now(), value: '1000' })
   expect((await cli('lanes', 'rate', String(lane), '1000')).code).toBe(0)
   const above = await cli('lanes', 'rate', String(lane), '1001')
   expect([above.code, above.stderr]).toEqual([2, expect.stringContaining('1,000 messages a second')])

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
-import { tellTemplate } from '../../src/accounts/template-states.ts'
+import { updateTemplateState } from '../../src/accounts/template-states.ts'
 import {
   askForSync,
   dueSyncs,
@@ -136,7 +136,7 @@ test('a webhook that tells of a later time than the list holds, one of an earlie
   const { account } = tenant
   const status = async () => (await findTemplate(redis, account, 'a', 'en_US'))?.status
   const tell = (value: string, atMs: number) =>
-    tellTemplate(redis, account, { name: 'a', language: 'en_US' }, { group: 'status', value, atMs })
+    updateTemplateState(redis, account, { name: 'a', language: 'en_US' }, { group: 'status', value, atMs })
   await tell('DISABLED', Date.now() - 3_600_000)
   await control({ templates: [definition('a')] })
   await sync()
@@ -153,7 +153,7 @@ test('a list that was asked for before a webhook came does not undo what that to
   const stand = await standIn(async () => {
     // While the list is under way.
     const word = { group: 'status', value: 'PAUSED', atMs: Date.now() } as const
-    await tellTemplate(redis, account, { name: 'a', language: 'en_US' }, word)
+    await updateTemplateState(redis, account, { name: 'a', language: 'en_US' }, word)
     await new Promise((resolve) => setTimeout(resolve, 1_100))
     return { data: [definition('a')] }
   })

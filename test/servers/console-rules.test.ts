@@ -2,7 +2,7 @@
 // that rest and until when, capped people, and notices that come while the page is open.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { setSenderProvider, tellSender } from '../../src/accounts/senders.ts'
+import { setSenderProvider, updateSender } from '../../src/accounts/senders.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
 import { keepNotice } from '../../src/reports/notices.ts'
@@ -150,8 +150,8 @@ test('a notice comes while the page is open, is found by its template, and marks
   expect(new URL(tab.page.url()).search).toBe('?field=security&template=clip')
 
   await setSenderProvider(redis, 1, { wabaId: '4711' })
-  await tellSender(redis, 1, 'quality', { atMs: nowMs, value: 'FLAGGED' })
-  await tellSender(redis, 1, 'name', { atMs: nowMs, value: 'The Shop' })
+  await updateSender(redis, 1, 'quality', { atMs: nowMs, value: 'FLAGGED' })
+  await updateSender(redis, 1, 'name', { atMs: nowMs, value: 'The Shop' })
   await tab.page.goto('/console/senders')
   await row('1 shop').getByText('flagged').waitFor()
   await row('1 shop').getByText('The Shop').waitFor()

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { tellSender } from '../../src/accounts/senders.ts'
+import { updateSender } from '../../src/accounts/senders.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { pauseLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
@@ -247,7 +247,7 @@ test('alerts fire for a daily limit that is nearly spent, messages held for hour
   }
   await checkProviderRules(redis, rules, [message], { mostHeld: 100 })
   await keepHeldPlace(redis, rules, 'one', { nowMs: Date.now() - 3 * 3_600_000 })
-  await tellSender(redis, paused.lane, 'quality', { atMs: Date.now(), value: 'FLAGGED' })
+  await updateSender(redis, paused.lane, 'quality', { atMs: Date.now(), value: 'FLAGGED' })
   await fires('LanewayPortfolioNearlySpent')
   await fires('LanewayHeldForLong')
   await fires('LanewayNumberFlagged', paused.lane)

@@ -12,12 +12,12 @@ const SAMPLES = [...RECEIVED, ...STATUSES, ...ABOUT_US, ...NOTICES]
 async function readOf(field: string, value: unknown) {
   const content = await readWebhook(JSON.parse(JSON.stringify(bodyOf(field, value))))
   if (content === undefined) throw new Error('it is no webhook')
-  const { received, statuses, preferences, news, unreadable } = content
+  const { received, statuses, preferences, accountUpdates, unreadable } = content
   const becomes: Required<Becomes> & { unreadable: number } = {
     received: received.map(({ type }) => type),
     statuses: statuses.map(({ status }) => status),
     preferences: preferences.map(({ intent }) => intent),
-    news: news.map(({ field: of, isKnown }) => (isKnown ? of : `${of}?`)),
+    news: accountUpdates.map(({ field: of, isKnown }) => (isKnown ? of : `${of}?`)),
     unreadable,
   }
   return { content, becomes }
@@ -53,7 +53,7 @@ describe(`all ${SAMPLES.length} documented webhooks are handled or kept`, () => 
       plain.content.preferences,
     ])
     const withoutShape = ({ content }: typeof wide) =>
-      content.news.map((each) => (each.isKnown ? each : { ...each, details: {} }))
+      content.accountUpdates.map((each) => (each.isKnown ? each : { ...each, details: {} }))
     expect(withoutShape(wide)).toEqual(withoutShape(plain))
     handled += 1
   })

@@ -81,10 +81,10 @@ export async function namesOf(redis: Redis, account: number, person: string): Pr
 export async function keepNames(
   redis: Redis,
   account: number,
-  told: readonly Naming[],
+  reported: readonly Naming[],
   known: (people: readonly Names[]) => Promise<void> = async () => {},
 ): Promise<Names[]> {
-  const namings = told.map(inMainForms)
+  const namings = reported.map(inMainForms)
   for (let tries = 0; tries < TRIES; tries += 1) {
     const named = [...new Set(namings.flatMap(({ names, before = [] }) => names.concat(before)))]
     const kept = await readWithOthers(redis, account, named, SOON_MS)
@@ -111,11 +111,11 @@ export async function keepNames(
 }
 
 /** What it says of numbers, whichever of their forms it names. */
-function inMainForms(told: Naming): Naming {
-  const names = [...new Set(told.names.map(mainForm))]
-  const before = told.before && mainForm(told.before)
-  const sentTo = told.sentTo && mainForm(told.sentTo)
-  return { ...told, names, before: before !== undefined && names.includes(before) ? undefined : before, sentTo }
+function inMainForms(naming: Naming): Naming {
+  const names = [...new Set(naming.names.map(mainForm))]
+  const before = naming.before && mainForm(naming.before)
+  const sentTo = naming.sentTo && mainForm(naming.sentTo)
+  return { ...naming, names, before: before !== undefined && names.includes(before) ? undefined : before, sentTo }
 }
 
 /** Forgets that these are names of one person. */

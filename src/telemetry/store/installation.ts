@@ -7,7 +7,7 @@ import { inTurns, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readLiveWorkers } from '../../redis/heartbeats.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
-import { readWord } from '../../redis/newest.ts'
+import { readReported } from '../../redis/newest.ts'
 import { memoryOf, redisProblems } from '../../redis/safety.ts'
 import { type HistoryBuffer, WHOLE } from '../history.ts'
 import { type Served, servedLanes } from '../lane-bound.ts'
@@ -80,8 +80,8 @@ const readGaugesOf = (redis: Redis, lanes: readonly number[]): Promise<LaneGauge
     // Not copied: a thousand lanes are read in one scrape.
     return Object.assign(stats, {
       rate: Number(rate ?? 0),
-      isFlagged: Boolean(readWord(quality)?.value),
-      isRestricted: Boolean(readWord(block)?.value),
+      isFlagged: Boolean(readReported(quality)?.value),
+      isRestricted: Boolean(readReported(block)?.value),
       resting:
         stats.campaigns.length === 0 ? {} : await restingCampaigns(redis, stats, Number(portfolio ?? '') || undefined),
     })

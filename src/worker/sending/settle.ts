@@ -189,8 +189,8 @@ async function sent(
   if (names && nameMemory.isNew(sender.account, names)) {
     const naming = { names, asOf: acceptedAtMs(id.ulid), isReported: true, sentTo: to }
     // If it is lost, the answer to the next message to them brings it.
-    const heeded = await bestEffort(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
-    if (heeded?.length !== 1) nameMemory.forget(sender.account, names)
+    const learned = await bestEffort(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
+    if (learned?.length !== 1) nameMemory.forget(sender.account, names)
   }
   await noted
   return DONE

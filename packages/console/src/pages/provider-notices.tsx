@@ -1,6 +1,6 @@
 // What WhatsApp has told of accounts, numbers and templates besides messages, live, by field, sender and template.
 import type { NoticeDocument as Notice } from '../../../../src/model/notice.ts'
-import { NEWS_FIELDS } from '../../../../src/providers/news.ts'
+import { ACCOUNT_UPDATE_FIELDS } from '../../../../src/providers/news.ts'
 import { counted } from '../logic/numbers.ts'
 import { noticeTone } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
@@ -12,7 +12,7 @@ import { snapshot } from '../state/live.ts'
 import { go, place } from '../state/router.ts'
 
 const EVERY_MS = 5_000
-const FIELDS = [...NEWS_FIELDS, 'user_preferences', 'user_actions', 'errors'] as const
+const FIELDS = [...ACCOUNT_UPDATE_FIELDS, 'user_preferences', 'user_actions', 'errors'] as const
 
 /** The list; `?field=`, `?sender=` and `?template=` filter it. */
 export function ProviderNotices() {

@@ -32,7 +32,7 @@ import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
 import { isSigned, looksSigned, readWebhook } from '../../../providers/cloud-webhook.ts'
-import type { ProviderNews } from '../../../providers/news.ts'
+import type { AccountUpdate } from '../../../providers/account-updates.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { assertGaveOutLane, assertSameInstallation } from '../../../redis/installation.ts'
@@ -40,7 +40,7 @@ import { inboundDigest } from '../../../redis/keys.ts'
 import { actOn } from '../../../reports/act-on.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../reports/apply-opt-outs.ts'
 import { addNextWave, applyReport, type ReportDeps } from '../../../reports/apply-report.ts'
-import { takeNews } from '../../../reports/take-news.ts'
+import { applyAccountUpdate } from '../../../reports/apply-account-update.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
@@ -158,7 +158,7 @@ async function receive(
     await nextTick()
   }
   // One after the other: of two that are about one thing each looks at what the other has written.
-  errors.push(...(await inTurn(content.news, (news) => take(deps, news, account))))
+  errors.push(...(await inTurn(content.accountUpdates, (update) => take(deps, update, account))))
   const faults = errors.filter((error) => !isRedisAway(error))
   if (faults.length > 0) deps.log.error({ items: faults.length, err: faults[0] }, 'webhook.items_failed')
   if (faults.length < errors.length) throw errors.find(isRedisAway)
@@ -187,18 +187,18 @@ async function applyStatus(deps: WebhookDeps, update: StatusUpdate, account: num
   await addNextWave(deps, id, result)
 }
 
-async function take(deps: WebhookDeps, news: ProviderNews, account: number | undefined): Promise<void> {
-  if (!news.isKnown) deps.rareWarnings.otherField(news.field)
+async function take(deps: WebhookDeps, update: AccountUpdate, account: number | undefined): Promise<void> {
+  if (!update.isKnown) deps.rareWarnings.otherField(update.field)
   const { redis, queues, config } = deps
-  await actOnNumber(deps, news, account)
-  const kept = await takeNews({ redis, queues, retentionMs: config.retentionMs }, news, account)
-  if (kept.includes('missed')) deps.rareWarnings.missedNotice(news.field)
+  await actOnNumber(deps, update, account)
+  const kept = await applyAccountUpdate({ redis, queues, retentionMs: config.retentionMs }, update, account)
+  if (kept.includes('missed')) deps.rareWarnings.missedNotice(update.field)
 }
 
 /** An error of a number stops or slows it as the same error of one of its messages would. Before the notice, so that it is repeated. */
 async function actOnNumber(
   deps: WebhookDeps,
-  { problem, phoneNumberId, atMs }: ProviderNews,
+  { problem, phoneNumberId, atMs }: AccountUpdate,
   account: number | undefined,
 ): Promise<void> {
   const outcome = problem && outcomeOfReport(problem)

@@ -7,7 +7,7 @@ import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { learnNames, type TaughtNaming } from '../../../reports/learn-names.ts'
+import { learnNames, type DatedNaming } from '../../../reports/learn-names.ts'
 import { inTurn } from './in-turn.ts'
 
 /** What is remembered: some 2 MB. */
@@ -53,8 +53,8 @@ export function createLearning(deps: LearnDeps) {
      * `inTurn` does.
      */
     async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<unknown[]> {
-      const byAccount = new Map<number, TaughtNaming[]>()
-      const reported = new Map<TaughtNaming, string>()
+      const byAccount = new Map<number, DatedNaming[]>()
+      const reported = new Map<DatedNaming, string>()
       const senders = new Map<string, Sender | undefined>()
       const unread = await inTurn(new Set(namings.map((each) => each.phoneNumberId)), async (id) => {
         senders.set(id, await senderOfPhoneNumberId(redis, id))
@@ -66,7 +66,7 @@ export function createLearning(deps: LearnDeps) {
         if (sender === undefined || (account ?? sender.account) !== sender.account) continue
         const told = byAccount.get(sender.account) ?? []
         byAccount.set(sender.account, told)
-        const taught: TaughtNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
+        const taught: DatedNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
         told.push(taught)
         if (!isTheirAct) reported.set(taught, seen)
       }

@@ -1,6 +1,6 @@
 // Webhooks about templates: their status, category, quality and parts.
 import { z } from 'zod'
-import type { Change, Told } from './news.ts'
+import type { Change, FieldUpdate } from './account-updates.ts'
 import { constant, given, plainText, spare } from './webhook-fields.ts'
 
 const name = z.string().regex(/^[a-z0-9_]{1,512}$/)
@@ -32,7 +32,7 @@ const statusSchema = z.object({
   rejection_info: spare(z.object({ reason: spare(plainText), recommendation: spare(plainText) })),
 })
 
-export const status = statusSchema.transform((value): Told => {
+export const status = statusSchema.transform((value): FieldUpdate => {
   const { event, other_info: other, rejection_info: rejection } = value
   const changes: Change[] = WARNINGS.includes(event)
     ? []
@@ -55,7 +55,7 @@ export const status = statusSchema.transform((value): Told => {
 
 export const quality = z
   .object({ ...named, new_quality_score: constant, previous_quality_score: spare(constant) })
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { new_quality_score: now, previous_quality_score: before } = value
     return {
       ...ofTemplate(value, `has the quality ${now}`),
@@ -67,7 +67,7 @@ export const quality = z
 
 /** Only that they changed: of headers with media it does not say enough to make a definition. */
 export const components = z.object(named).transform(
-  (value): Told => ({
+  (value): FieldUpdate => ({
     ...ofTemplate(value, 'has other parts; sync or import it again'),
     event: undefined,
     changes: [{ of: 'template', group: 'components', value: 'changed' }],
@@ -84,7 +84,7 @@ export const category = z
     correct_category: spare(constant),
   })
   .refine(({ new_category, correct_category }) => new_category !== undefined || correct_category !== undefined)
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { new_category: now, previous_category: before, correct_category: correct } = value
     // While it is only announced, the new one is the one that it has.
     const isChange = now !== undefined && (correct === undefined || before !== undefined)

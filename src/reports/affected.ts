@@ -1,11 +1,11 @@
 // Whom a webhook of WhatsApp concerns. It names the account at WhatsApp (WABA), and sometimes a number; ours are found by the
 // number, else by the `waba_id` of senders, else by the address that the webhook came to.
 import { listReadableSenders, type Sender, senderOfPhoneNumberId } from '../accounts/senders.ts'
-import type { ProviderNews } from '../providers/news.ts'
+import type { AccountUpdate } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** An account of ours, and which of its senders a webhook is about. */
-export interface Concerned {
+export interface Affected {
   account: number
   senders: readonly Sender[]
 }
@@ -14,19 +14,19 @@ export interface Concerned {
  * Whom it concerns; `account` is the one of the address it came to, undefined for the address of the installation. Nobody
  * where that cannot be told: one account must not learn what another is told, nor stop for it.
  */
-export async function whomItConcerns(
+export async function affectedBy(
   redis: Redis,
-  news: ProviderNews,
+  update: AccountUpdate,
   account: number | undefined,
-): Promise<readonly Concerned[]> {
-  if (news.phoneNumberId !== undefined) {
-    const sender = await senderOfPhoneNumberId(redis, news.phoneNumberId)
+): Promise<readonly Affected[]> {
+  if (update.phoneNumberId !== undefined) {
+    const sender = await senderOfPhoneNumberId(redis, update.phoneNumberId)
     if (sender && (account === undefined || sender.account === account)) return byAccount([sender])
   }
   const all = (await listReadableSenders(redis, account)).filter(({ provider }) => provider === 'cloud-api')
-  const ofWaba = all.filter(({ waba_id: waba }) => waba !== '' && waba === news.wabaId)
-  const unsure = all.filter(({ waba_id: waba }) => waba === '' || news.wabaId === undefined)
-  const named = [...ofWaba, ...unsure].find(({ number }) => number === news.digits)
+  const ofWaba = all.filter(({ waba_id: waba }) => waba !== '' && waba === update.wabaId)
+  const unsure = all.filter(({ waba_id: waba }) => waba === '' || update.wabaId === undefined)
+  const named = [...ofWaba, ...unsure].find(({ number }) => number === update.digits)
   if (named) return byAccount([named])
   if (ofWaba.length > 0) return byAccount(ofWaba)
   if (account !== undefined) return [{ account, senders: unsure }]
@@ -34,7 +34,7 @@ export async function whomItConcerns(
   return accounts.size === 1 ? byAccount(unsure) : []
 }
 
-function byAccount(senders: readonly Sender[]): Concerned[] {
+function byAccount(senders: readonly Sender[]): Affected[] {
   const accounts = [...new Set(senders.map(({ account }) => account))]
   return accounts.map((account) => ({ account, senders: senders.filter((sender) => sender.account === account) }))
 }

@@ -2,12 +2,12 @@
 // reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
 import { type Preference, problemOf, reportedError } from './cloud-statuses.ts'
-import type { NewsField, ProviderNews, Told } from './news.ts'
-import * as ofAccount from './news-account.ts'
-import * as ofTemplates from './news-templates.ts'
+import type { AccountUpdateField, AccountUpdate, FieldUpdate } from './account-updates.ts'
+import * as ofAccount from './updates-of-accounts.ts'
+import * as ofTemplates from './updates-of-templates.ts'
 import { constant, metadata, plainText, spare, webhookTime } from './webhook-fields.ts'
 
-const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
+const READERS: Readonly<Record<AccountUpdateField, z.ZodType<FieldUpdate>>> = {
   message_template_status_update: ofTemplates.status,
   message_template_quality_update: ofTemplates.quality,
   message_template_components_update: ofTemplates.components,
@@ -20,13 +20,13 @@ const READERS: Readonly<Record<NewsField, z.ZodType<Told>>> = {
   business_capability_update: ofAccount.capability,
   security: ofAccount.security,
 }
-const readers = new Map<string, z.ZodType<Told>>(Object.entries(READERS))
+const readers = new Map<string, z.ZodType<FieldUpdate>>(Object.entries(READERS))
 
 /** What a webhook tells, before we know whom it concerns. `atMs`: set where its items have a time and its entry has none. */
-export type Read = Omit<ProviderNews, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
+export type Read = Omit<AccountUpdate, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
 
 /** What a field says; by its shape alone where it is not known. */
-export function readNews(field: string, value: unknown): Read {
+export function readAccountUpdate(field: string, value: unknown): Read {
   const told = readers.get(field)?.safeParse(value).data
   if (told !== undefined) return { field, isKnown: true, ...told }
   const named = /^[a-z][a-z_]{0,63}$/.test(field) ? field : 'other'
@@ -49,7 +49,7 @@ const reported = z.object({ metadata: spare(metadata), errors: list, user_action
 const action = z.object({ action_type: constant, timestamp: spare(webhookTime) })
 
 /** What a change of messages tells of the number itself: faults at WhatsApp, and what people did with links of ours. */
-export function* reportedNews(value: object): Generator<Read> {
+export function* numberUpdates(value: object): Generator<Read> {
   const { metadata: about, errors = [], user_actions: actions = [] } = reported.parse(value)
   const rest = { isKnown: true, changes: [], ...(about && { phoneNumberId: about.phone_number_id }) }
   for (const error of errors.slice(0, 20).flatMap((raw) => reportedError.safeParse(raw).data ?? [])) {
@@ -76,7 +76,7 @@ function latest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /** That people stopped or resumed advertising, by how many. Undefined for nobody. */
-export function preferenceNews(phoneNumberId: string, preferences: readonly Preference[]): Read | undefined {
+export function preferenceUpdate(phoneNumberId: string, preferences: readonly Preference[]): Read | undefined {
   if (preferences.length === 0) return undefined
   const stopped = preferences.filter(({ intent }) => intent === 'stop').length
   const resumed = preferences.length - stopped

@@ -54,7 +54,7 @@ const templateEntry = z.object({ status: z.string() })
 const appEntry = z.object({ whatsapp_business_api_data: z.object({ id }) })
 
 /** Asks; never rejects. `wabaId` is empty where the account is not known. */
-export async function askAboutSender(
+export async function readSenderFacts(
   graph: Pick<GraphApi, 'ask'>,
   access: GraphAccess,
   { phoneNumberId, wabaId }: { phoneNumberId: string; wabaId: string },

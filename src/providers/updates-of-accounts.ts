@@ -1,7 +1,7 @@
 // Webhooks about an account at WhatsApp and its numbers: bans, limits, quality, names, alerts.
 import { z } from 'zod'
 import { DAILY_LIMIT_MAX } from '../model/portfolio.ts'
-import type { Change, Told } from './news.ts'
+import type { Change, FieldUpdate } from './account-updates.ts'
 import { constant, digitsOf, given, plainText, spare } from './webhook-fields.ts'
 
 /** Messages per second of a number whose throughput WhatsApp has raised. */
@@ -33,7 +33,7 @@ export const phoneQuality = z
     old_limit: limit,
     max_daily_conversations_per_business: limit,
   })
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { event, display_phone_number: digits, old_limit: before } = value
     const isThroughput = event === 'THROUGHPUT_UPGRADE'
     // With a throughput, `current_limit` tells that, and not how many people may be written to.
@@ -59,7 +59,7 @@ export const phoneName = z
     requested_verified_name: spare(plainText),
     rejection_reason: spare(plainText),
   })
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { decision, display_phone_number: digits, requested_verified_name: name, rejection_reason: reason } = value
     const isApproved = decision === 'APPROVED' && name !== undefined
     return {
@@ -89,7 +89,7 @@ export const account = z
     violation_info: spare(z.object({ violation_type: word })),
     disconnection_info: spare(z.object({ reason: word, initiated_by: word })),
   })
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { event, phone_number: digits, ban_info: ban, restriction_info: limits = [] } = value
     const types = limits.flatMap(({ restriction_type: type }) => type ?? [])
     const block = blockOf(event, ban?.waba_ban_state?.toUpperCase(), types)
@@ -142,7 +142,7 @@ export const alerts = z
   })
   .transform(({ entity_type: about, alert_info: info, ...flat }) => ({ about, ...flat, ...info }))
   .refine(({ alert_type }) => alert_type !== undefined)
-  .transform(({ about, alert_type: type, ...rest }): Told => {
+  .transform(({ about, alert_type: type, ...rest }): FieldUpdate => {
     const details = given({
       about,
       severity: rest.alert_severity,
@@ -153,7 +153,7 @@ export const alerts = z
   })
 
 export const review = z.object({ decision: constant.transform((text) => text.toUpperCase()) }).transform(
-  ({ decision }): Told => ({
+  ({ decision }): FieldUpdate => ({
     event: decision,
     sentence: `The review of the account at WhatsApp: ${decision}.`,
     details: {},
@@ -172,7 +172,7 @@ export const capability = z
     max_phone_numbers_per_waba: figure,
   })
   .refine((value) => Object.values(value).some((each) => each !== undefined))
-  .transform((value): Told => {
+  .transform((value): FieldUpdate => {
     const { max_daily_conversations_per_business: ofBusiness, max_daily_conversation_per_phone: ofPhone } = value
     const people = ofBusiness === undefined ? ofPhone : ofBusiness
     return {
@@ -192,7 +192,7 @@ export const capability = z
 export const security = z
   .object({ display_phone_number: spare(digitsOf), event: constant.transform((text) => text.toUpperCase()) })
   .transform(
-    ({ display_phone_number: digits, event }): Told => ({
+    ({ display_phone_number: digits, event }): FieldUpdate => ({
       event,
       sentence: `Security of the number: ${event}.`,
       details: {},

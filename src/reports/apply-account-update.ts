@@ -1,23 +1,23 @@
 // Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
 // number of times and in any order: a process that dies in between answers no 200, and WhatsApp posts the webhook again.
 
-import { findSender, heedBlock, type Sender, tellSender } from '../accounts/senders.ts'
-import { tellTemplate } from '../accounts/template-states.ts'
+import { findSender, markBlockApplied, type Sender, updateSender } from '../accounts/senders.ts'
+import { updateTemplateState } from '../accounts/template-states.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { blockLane, noteOwnAct, resumeLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Notice } from '../model/notice.ts'
-import { setToldLimit } from '../portfolios/portfolios.ts'
-import type { Change, ProviderNews } from '../providers/news.ts'
+import { setReportedLimit } from '../portfolios/portfolios.ts'
+import type { Change, AccountUpdate } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
-import { isSameWord } from '../redis/newest.ts'
+import { isSameReport } from '../redis/newest.ts'
 import { observerOf } from '../redis/observe.ts'
-import { type Concerned, whomItConcerns } from './concerned.ts'
+import { type Affected, affectedBy } from './affected.ts'
 import { type Kept, keepNotice } from './notices.ts'
 
-export interface NewsDeps {
+export interface AccountUpdateDeps {
   redis: Redis
   queues: LaneQueues
   /** How long an ended campaign can be looked at. */
@@ -28,85 +28,85 @@ export interface NewsDeps {
 const SENTENCE_MAX = 300
 
 /**
- * Changes what the news is about and keeps it as a notice of each account it concerns, else of the installation.
+ * Changes what the update is about and keeps it as a notice of each account it concerns, else of the installation.
  * `account` is the one of the address it came to. Says what came of each notice.
  */
-export async function takeNews(deps: NewsDeps, news: ProviderNews, account: number | undefined): Promise<Kept[]> {
+export async function applyAccountUpdate(deps: AccountUpdateDeps, update: AccountUpdate, account: number | undefined): Promise<Kept[]> {
   const nowMs = Date.now()
   // A time in the future comes from a wrong clock, and nothing would be newer than it for so long.
-  const atMs = Math.min(news.atMs ?? nowMs, nowMs)
-  const isTimed = news.atMs !== undefined
-  const concerned = await whomItConcerns(deps.redis, news, account)
-  for (const each of concerned) for (const change of news.changes) await apply(deps, each, { news, change, atMs })
+  const atMs = Math.min(update.atMs ?? nowMs, nowMs)
+  const isTimed = update.atMs !== undefined
+  const affected = await affectedBy(deps.redis, update, account)
+  for (const each of affected) for (const change of update.changes) await apply(deps, each, { update, change, atMs })
   // What the webhook does not say of a template, its list does.
-  if (news.template !== undefined) for (const each of concerned) await listAgain(deps.redis, each, news)
-  const to = concerned.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : concerned
+  if (update.template !== undefined) for (const each of affected) await listAgain(deps.redis, each, update)
+  const to = affected.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : affected
   const kept: Kept[] = []
   for (const each of to)
-    kept.push(await keepNotice(deps.redis, noticeOf(news, each, { atMs, nowMs }), { nowMs, isTimed }))
+    kept.push(await keepNotice(deps.redis, noticeOf(update, each, { atMs, nowMs }), { nowMs, isTimed }))
   // Not of a webhook that WhatsApp brings again.
-  if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(news)
+  if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(update)
   return kept
 }
 
-async function listAgain(redis: Redis, { account, senders }: Concerned, { wabaId }: ProviderNews): Promise<void> {
+async function listAgain(redis: Redis, { account, senders }: Affected, { wabaId }: AccountUpdate): Promise<void> {
   const known = new Set(senders.map(({ waba_id: id }) => id).filter((id) => id !== '' && (wabaId ?? id) === id))
   for (const id of known) await askForSync(redis, { account, wabaId: id }, 'webhook')
 }
 
-function noticeOf(news: ProviderNews, { account, senders }: Concerned, times: { atMs: number; nowMs: number }): Notice {
-  const isOfNumber = news.digits !== undefined || news.phoneNumberId !== undefined
+function noticeOf(update: AccountUpdate, { account, senders }: Affected, times: { atMs: number; nowMs: number }): Notice {
+  const isOfNumber = update.digits !== undefined || update.phoneNumberId !== undefined
   return {
     at: times.atMs,
     received_at: times.nowMs,
     account,
-    kind: news.isKnown ? news.field : 'other',
-    field: news.field,
-    event: news.event ?? null,
-    sentence: news.sentence.slice(0, SENTENCE_MAX),
-    waba_id: news.wabaId ?? null,
+    kind: update.isKnown ? update.field : 'other',
+    field: update.field,
+    event: update.event ?? null,
+    sentence: update.sentence.slice(0, SENTENCE_MAX),
+    waba_id: update.wabaId ?? null,
     lane: isOfNumber && senders.length === 1 ? (senders[0]?.id ?? null) : null,
-    template: news.template ?? null,
-    details: news.details,
+    template: update.template ?? null,
+    details: update.details,
   }
 }
 
-interface Told {
-  news: ProviderNews
+interface OneChange {
+  update: AccountUpdate
   change: Change
   atMs: number
 }
 
-async function apply(deps: NewsDeps, { account, senders }: Concerned, { news, change, atMs }: Told): Promise<void> {
+async function apply(deps: AccountUpdateDeps, { account, senders }: Affected, { update, change, atMs }: OneChange): Promise<void> {
   const { redis } = deps
   switch (change.of) {
     case 'template': {
-      const { template } = news
+      const { template } = update
       // An address of an account hears of accounts at WhatsApp that are none of its senders'.
       if (template === undefined || senders.length === 0) return
-      const standing = await tellTemplate(redis, account, template, { ...change, atMs })
-      if (change.group === 'status' && standing !== 'older') await pauseForTemplate(deps, account, template)
+      const freshness = await updateTemplateState(redis, account, template, { ...change, atMs })
+      if (change.group === 'status' && freshness !== 'older') await pauseForTemplate(deps, account, template)
       return
     }
     case 'sender':
       // Of a number that is at the same account and none of ours; only a block is about the account.
-      if (change.group !== 'block' && isOfAnother(news, senders)) return
-      for (const sender of senders) await tellOfSender(deps, sender, { change, atMs })
+      if (change.group !== 'block' && isOfAnother(update, senders)) return
+      for (const sender of senders) await applyToSender(deps, sender, { change, atMs })
       return
     case 'portfolio': {
       const followed = senders.filter(({ portfolio, follow_provider: follows }) => portfolio !== null && follows)
       for (const id of new Set(followed.flatMap(({ portfolio }) => portfolio ?? []))) {
-        await setToldLimit(redis, id, change.value, atMs)
+        await setReportedLimit(redis, id, change.value, atMs)
       }
     }
   }
 }
 
-const isOfAnother = ({ digits }: ProviderNews, senders: readonly Sender[]): boolean =>
+const isOfAnother = ({ digits }: AccountUpdate, senders: readonly Sender[]): boolean =>
   digits !== undefined && senders.every(({ number }) => number !== digits)
 
-async function tellOfSender(
-  { redis, queues }: NewsDeps,
+async function applyToSender(
+  { redis, queues }: AccountUpdateDeps,
   sender: Sender,
   { change, atMs }: { change: Change & { of: 'sender' }; atMs: number },
 ): Promise<void> {
@@ -114,12 +114,12 @@ async function tellOfSender(
   if (change.group === 'rate') {
     // It is only ever raised; one who wants to send slower does not follow.
     const writes = sender.follow_provider && change.value > sender.rate ? { rate: change.value } : {}
-    await tellSender(redis, id, 'rate', { atMs, value: String(change.value) }, writes)
+    await updateSender(redis, id, 'rate', { atMs, value: String(change.value) }, writes)
     await queues.letChunksGo(id)
     return
   }
-  if (change.group === 'block') return tellOfBlock({ redis, queues }, id, { value: change.value, atMs })
-  await tellSender(redis, id, change.group, { atMs, value: change.value })
+  if (change.group === 'block') return applyBlock({ redis, queues }, id, { value: change.value, atMs })
+  await updateSender(redis, id, change.group, { atMs, value: change.value })
 }
 
 const BLOCKED = 'WhatsApp has closed the account: '
@@ -129,22 +129,22 @@ const BLOCKED = 'WhatsApp has closed the account: '
  * webhook says, until nothing newer has come meanwhile: so any order ends alike. If the process dies in between, the
  * webhook comes again and does it. A webhook that is repeated later stops no lane that a person has resumed since.
  */
-async function tellOfBlock(
-  { redis, queues }: Pick<NewsDeps, 'redis' | 'queues'>,
+async function applyBlock(
+  { redis, queues }: Pick<AccountUpdateDeps, 'redis' | 'queues'>,
   id: number,
   { value, atMs }: { value: string; atMs: number },
 ): Promise<void> {
   // Of both in one second the one that stops counts.
-  await tellSender(redis, id, 'block', { atMs, rank: value === '' ? 0 : 1, value })
+  await updateSender(redis, id, 'block', { atMs, rank: value === '' ? 0 : 1, value })
   for (;;) {
     const sender = await findSender(redis, id)
     const known = sender?.told_block
-    if (sender === undefined || known === undefined || isSameWord(known, sender.heeded_block)) return
+    if (sender === undefined || known === undefined || isSameReport(known, sender.heeded_block)) return
     if (known.value !== '') await blockLane(redis, queues, id, `${BLOCKED}${known.value}`)
     else if (sender.paused_for.startsWith(BLOCKED)) {
       await resumeLane(redis, queues, id)
       await noteOwnAct(redis, id, 'lane.resume', 'WhatsApp has opened the account again.')
     }
-    await heedBlock(redis, id, known)
+    await markBlockApplied(redis, id, known)
   }
 }

@@ -4,7 +4,7 @@
 import type { Problem } from '../model/messages/outcome.ts'
 
 /** Which fields of webhooks are read; whatever else comes is kept by its shape alone. */
-export const NEWS_FIELDS = [
+export const ACCOUNT_UPDATE_FIELDS = [
   'message_template_status_update',
   'message_template_quality_update',
   'message_template_components_update',
@@ -17,7 +17,7 @@ export const NEWS_FIELDS = [
   'business_capability_update',
   'security',
 ] as const
-export type NewsField = (typeof NEWS_FIELDS)[number]
+export type AccountUpdateField = (typeof ACCOUNT_UPDATE_FIELDS)[number]
 
 /** What became of a thing. Which thing it is, the news says. */
 export type Change =
@@ -29,7 +29,7 @@ export type Change =
   | { of: 'portfolio'; group: 'limit'; value: number | null }
 
 /** What one field says; `details` hold words of WhatsApp and figures, nothing of people. */
-export interface Told {
+export interface FieldUpdate {
   /** WhatsApp's own word for what happened, if it has one. */
   event: string | undefined
   sentence: string
@@ -45,7 +45,7 @@ export interface Told {
 }
 
 /** One change of a webhook that is about something else than messages. */
-export interface ProviderNews extends Told {
+export interface AccountUpdate extends FieldUpdate {
   /** As the webhook names it; `other` where the name is none. */
   field: string
   /** Whether the field was understood; else only its shape is told. */
