@@ -20,7 +20,7 @@ import type { Seal } from '../kernel/seal.ts'
 import { laneOf, setLaneRate } from '../lanes/control.ts'
 import { closeLane } from '../lanes/jobs.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { awaitingReview } from '../lanes/review.ts'
+import { countOnSweepLists } from '../lanes/sweep-lists.ts'
 import { waitingInChunks } from '../lanes/stats.ts'
 import { refuseRoute } from '../messages/accept/prepare-message.ts'
 import type { MarketingRoute, SenderDocument } from '../model/accounts/sender.ts'
@@ -189,7 +189,7 @@ export async function whyBusy(
     if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
   }
   const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await lanes.counts(id)
-  const { inDoubt, queuedAgain } = await awaitingReview(redis, id)
+  const { inDoubt, queuedAgain } = await countOnSweepLists(redis, id)
   // Who is being sent has a job as well, and who was queued again.
   const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await waitingInChunks(redis, id))
   const unsettled = queued + Math.max(active, inDoubt)

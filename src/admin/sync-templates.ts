@@ -23,7 +23,7 @@ export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; lo
 const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
 /** A list that takes longer, its rests among it, is begun anew: its first pages are too old to tell what is gone. */
 const LONGEST_MS = 3 * 3_600_000
-/** How long to rest when WhatsApp is asked too often and does not say for how long. */
+/** How long to back off when WhatsApp is asked too often and does not say for how long. */
 const THROTTLED_MS = 300_000
 /** After a fault, twice as long after each further one, up to an hour. */
 const FAULT_MS = 30_000
@@ -61,7 +61,7 @@ export async function syncTemplates(
     seen.add(page.next)
     run.after = page.next
     await save(deps, synced, run)
-    if (page.restMs !== undefined) return rest(deps, synced, page.restMs)
+    if (page.backoffMs !== undefined) return backOff(deps, synced, page.backoffMs)
   }
 }
 
@@ -197,7 +197,7 @@ async function namedByCampaigns({ redis }: SyncDeps, account: number): Promise<S
 const hourly = (): number => HOUR_MS + Math.floor(Math.random() * 300_000)
 
 /** WhatsApp wants to be left alone: the sync goes on after that where it is. */
-async function rest(deps: SyncDeps, synced: SyncedAccount, ms: number): Promise<SyncEnd> {
+async function backOff(deps: SyncDeps, synced: SyncedAccount, ms: number): Promise<SyncEnd> {
   const nextMs = Math.max(1_000, ms)
   const sentence = 'WhatsApp is asked too often; the list goes on by itself.'
   const problem = { state: 'waiting', problem: THROTTLED, sentence } as const
@@ -213,7 +213,7 @@ function notListed(
   end: Exclude<TemplatePageEnd, { kind: 'page' }>,
 ): Promise<SyncEnd> {
   if (end.kind === 'unavailable') return broken(deps, synced, run, end.cause)
-  if (end.isThrottled) return rest(deps, synced, end.restMs ?? THROTTLED_MS)
+  if (end.isThrottled) return backOff(deps, synced, end.backoffMs ?? THROTTLED_MS)
   return failed(deps, synced, run, { problem: String(end.code ?? `http_${end.status}`), sentence: sentenceFor(end) })
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../accounts/template-syncs.ts'
 import { releaseTemplates } from '../accounts/templates.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
-import { createSharedRoom } from '../kernel/shared-room.ts'
+import { createAccountSlots } from '../kernel/account-slots.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'
@@ -35,7 +35,7 @@ const FRESH_MS = 600_000
 export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const room = createSharedRoom(AT_ONCE)
+  const slots = createAccountSlots(AT_ONCE)
   let isNew = true
 
   async function look(): Promise<void> {
@@ -46,10 +46,10 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     for (const synced of await dueSyncs(redis, nowMs, MOST_DUE)) {
       if (stopping.signal.aborted) return
       const { wabaId, account } = synced
-      if (!room.mayBegin(wabaId, account)) continue
+      if (!slots.mayBegin(wabaId, account)) continue
       const holder = newHolder()
       if (!(await holdLease(redis, templateSyncLeaseKey(wabaId), { holder, ms: LEASE_MS }))) continue
-      room.begin(wabaId, account, run(synced, holder))
+      slots.begin(wabaId, account, run(synced, holder))
     }
   }
 
@@ -76,7 +76,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     async stop(limitMs: number): Promise<void> {
       looking.stop()
       stopping.abort()
-      await room.allOver(limitMs)
+      await slots.allOver(limitMs)
     },
   }
 }

@@ -19,7 +19,7 @@ import { createShares, type Shares } from './account-shares.ts'
 import type { LifecycleDeps } from './commands/lifecycle.ts'
 import { type FanOutDeps, fanOut } from './fan-out/fan-out.ts'
 import { PURGE_EVERY_MS, purgeCampaignFiles } from './fan-out/housekeeping.ts'
-import { createMemories } from './fan-out/memory.ts'
+import { createLocalStates } from './fan-out/local-state.ts'
 import { createWatch, WATCH_MS } from './fan-out/watch.ts'
 import { type PreflightDeps, preflight } from './preflight/preflight.ts'
 import { type CampaignQueue, openCampaignQueue } from './store/queue.ts'
@@ -41,7 +41,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
   const stopping = new AbortController()
-  const memories = createMemories()
+  const localStates = createLocalStates()
   const accounts = new Map<number, number>()
 
   /** A lane never changes its account; that of a sender that was removed counts as one of its own. */
@@ -69,7 +69,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
         const end = await preflight(deps, id, epoch, stopping.signal)
         return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
       }
-      const end = await fanOut(deps, id, epoch, stopping.signal, { memories, isWanted: shares.isWanted })
+      const end = await fanOut(deps, id, epoch, stopping.signal, { localStates, isWanted: shares.isWanted })
       return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
     } finally {
       for (const next of shares.leave(account)) {

@@ -17,7 +17,7 @@ const ANSWER_BYTES = 64 * 1024
 const FIRST_MS = 2_000
 const LATER_MS = 5_000
 /** After WhatsApp did not answer, this process asks for nobody of the account for so long: other erasures wait behind. */
-const REST_MS = 60_000
+const BACKOFF_MS = 60_000
 
 export interface BookDeps {
   redis: Redis
@@ -31,7 +31,7 @@ const deleted = z.object({ success: z.literal(true), deleted: z.boolean() })
 /** What asks for the erasures of this process. */
 export function createContactBook(deps: BookDeps) {
   const { redis, log, seal, graph } = deps
-  const restUntil = new Map<number, number>()
+  const backoffUntil = new Map<number, number>()
 
   async function ask(sender: Sender, userId: string, ms: number): Promise<BookAnswer> {
     const token = tokenOf(seal, sender)
@@ -62,9 +62,9 @@ export function createContactBook(deps: BookDeps) {
     async ask(id: string, erasure: Erasure): Promise<number | undefined> {
       const { account, contact_book_ids: ids, contact_book_tries: before } = erasure
       if (ids === undefined) return undefined
-      const restMs = (restUntil.get(account) ?? 0) - performance.now()
-      if (restMs > 0) return restMs
-      restUntil.delete(account)
+      const backoffMs = (backoffUntil.get(account) ?? 0) - performance.now()
+      if (backoffMs > 0) return backoffMs
+      backoffUntil.delete(account)
       const numbers = await numbersOf(redis, account)
       const answers = await Promise.all(
         numbers.flatMap((sender) =>
@@ -76,7 +76,7 @@ export function createContactBook(deps: BookDeps) {
         await endBook(redis, id, outcome)
         return undefined
       }
-      restUntil.set(account, performance.now() + REST_MS)
+      backoffUntil.set(account, performance.now() + BACKOFF_MS)
       const waitMs = bookWaitMs(before + 1)
       if (waitMs === undefined) {
         log.error({ job: id }, 'contact_book.given_up')

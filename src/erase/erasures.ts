@@ -49,18 +49,18 @@ export async function findErasure(redis: Redis, id: string): Promise<Erasure | u
   return isThere(raw) ? readRecord(erasureSchema, `job ${id}`, raw) : undefined
 }
 
-/** Notes that somebody works on it, whose turn it is. */
-export async function beginErasure(redis: Redis, id: string, turn: number): Promise<void> {
-  await execOrThrow(redis.multi().hset(rootKeys.erasureTurns, 'now', turn).pexpire(rootKeys.erasureTurns, KEEP_MS))
+/** Notes that work on it began, and its round. */
+export async function beginErasure(redis: Redis, id: string, round: number): Promise<void> {
+  await execOrThrow(redis.multi().hset(rootKeys.erasureRounds, 'now', round).pexpire(rootKeys.erasureRounds, KEEP_MS))
   await redis.hset(erasureKey(id), 'state', 'running')
 }
 
-const turnScript = defineScript(import.meta.url, 'erasure-turn')
+const roundScript = defineScript(import.meta.url, 'erasure-round')
 
 /** Accounts take turns: 150 erasures of one account hold up nobody else's. */
-async function turnOf(redis: Redis, account: number): Promise<number> {
+async function roundOf(redis: Redis, account: number): Promise<number> {
   const args = { account: String(account), keepMs: KEEP_MS }
-  return Math.min(LAST_PRIORITY, Number(await turnScript(redis, { turns: rootKeys.erasureTurns }, args)))
+  return Math.min(LAST_PRIORITY, Number(await roundScript(redis, { rounds: rootKeys.erasureRounds }, args)))
 }
 
 /** It is over: nobody needs to know whom it was about any more, but for user ids that WhatsApp is still asked for. */
@@ -123,7 +123,7 @@ export function openErasureQueue(redis: Redis) {
         const key = erasureKey(id)
         const record = { account, person: sealText(person), state: 'waiting', created_at: nowMs }
         await execOrThrow(redis.multi().hset(key, record).pexpire(key, KEEP_MS))
-        await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id, priority: await turnOf(redis, account) })
+        await queue.add(ERASURE_JOB, { v: 1, job: id }, { jobId: id, priority: await roundOf(redis, account) })
       })
     },
 

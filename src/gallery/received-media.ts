@@ -72,21 +72,21 @@ export async function holdReceivedMedium(redis: Redis, of: ReceivedMedium): Prom
 
 /** Nothing more is to be done about the file. */
 export const endReceivedMedium = (redis: Redis, of: ReceivedMedium) =>
-  settle(redis, of, { againMs: -1, tries: 0, restMs: 0 })
+  settle(redis, of, { againMs: -1, tries: 0, backoffMs: 0 })
 
-/** The file is tried again after `againMs`, and nothing of its account before `restMs`. */
+/** The file is tried again after `againMs`, and nothing of its account before `backoffMs`. */
 export const retryReceivedMedium = (
   redis: Redis,
   of: TakenMedium,
-  { againMs, restMs }: { againMs: number; restMs: number },
-) => settle(redis, of, { againMs, tries: of.tries + 1, restMs })
+  { againMs, backoffMs }: { againMs: number; backoffMs: number },
+) => settle(redis, of, { againMs, tries: of.tries + 1, backoffMs })
 
 async function settle(
   redis: Redis,
   of: ReceivedMedium,
-  { againMs, tries, restMs }: { againMs: number; tries: number; restMs: number },
+  { againMs, tries, backoffMs }: { againMs: number; tries: number; backoffMs: number },
 ): Promise<void> {
-  const args = { account: String(of.account), message: memberOf(of), againMs, count: tries, restMs, keepMs: KEEP_MS }
+  const args = { account: String(of.account), message: memberOf(of), againMs, count: tries, backoffMs, keepMs: KEEP_MS }
   await settleScript(redis, keysOf(of.account), args)
 }
 

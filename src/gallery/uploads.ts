@@ -16,8 +16,8 @@ export const HOLD_AGAIN_MS = 5_000
 /** What went wrong longer ago says nothing of the next upload. */
 const FAILURES_KEPT_MS = 3_600_000
 /** An upload that fails is tried again after this, doubled for each failure in a row, up to the last. */
-const FIRST_REST_MS = 1_000
-const MOST_REST_MS = 300_000
+const FIRST_BACKOFF_MS = 1_000
+const MOST_BACKOFF_MS = 300_000
 /** For so long a file that WhatsApp refused is refused without asking again. */
 const REFUSED_MS = 600_000
 
@@ -29,7 +29,7 @@ export interface UploadedContent {
 }
 
 /** What is known of an upload that went wrong: `refused` for good, or `waits` to be tried again. */
-export interface UploadRest {
+export interface UploadBackoff {
   outcome: 'refused' | 'waits'
   code: string
   sentence: string
@@ -40,20 +40,20 @@ export interface UploadRest {
 /** What is known of a content at WhatsApp. */
 export type KnownUpload =
   | { kind: 'uploaded'; id: string; isOld: boolean }
-  | { kind: 'rests'; rest: UploadRest }
+  | { kind: 'backing_off'; backoff: UploadBackoff }
   | { kind: 'unknown' }
 
 /** What is known of the content for the number of this lane. */
 export async function findUpload(redis: Redis, { lane, hash }: UploadedContent, nowMs: number): Promise<KnownUpload> {
   const keys = mediaUploadKeys(lane, hash)
-  const [upload, rest] = await redis.mget(keys.upload, keys.rest)
+  const [upload, backoff] = await redis.mget(keys.upload, keys.backoff)
   if (typeof upload === 'string') {
     const { id, renewAtMs } = readUpload(upload)
-    return { kind: 'uploaded', id, isOld: nowMs >= renewAtMs && typeof rest !== 'string' }
+    return { kind: 'uploaded', id, isOld: nowMs >= renewAtMs && typeof backoff !== 'string' }
   }
-  if (typeof rest !== 'string') return { kind: 'unknown' }
-  const ms = await redis.pttl(keys.rest)
-  return ms > 0 ? { kind: 'rests', rest: { ...readRest(rest), ms } } : { kind: 'unknown' }
+  if (typeof backoff !== 'string') return { kind: 'unknown' }
+  const ms = await redis.pttl(keys.backoff)
+  return ms > 0 ? { kind: 'backing_off', backoff: { ...readBackoff(backoff), ms } } : { kind: 'unknown' }
 }
 
 function readUpload(text: string): { id: string; renewAtMs: number } {
@@ -61,54 +61,54 @@ function readUpload(text: string): { id: string; renewAtMs: number } {
   return { id: text.slice(space + 1), renewAtMs: Number(text.slice(0, space)) }
 }
 
-function readRest(text: string): Omit<UploadRest, 'ms'> {
+function readBackoff(text: string): Omit<UploadBackoff, 'ms'> {
   const [outcome = '', code = '', ...sentence] = text.split('|')
   return { outcome: outcome === 'refused' ? 'refused' : 'waits', code, sentence: sentence.join('|') }
 }
 
 const keepScript = defineScript(import.meta.url, 'upload-keep')
-const restScript = defineScript(import.meta.url, 'upload-rest')
+const backoffScript = defineScript(import.meta.url, 'upload-backoff')
 
 /** WhatsApp has taken the content under this id. */
 export async function keepUpload(redis: Redis, of: UploadedContent, id: string, nowMs: number): Promise<void> {
-  const { upload, rest } = mediaUploadKeys(of.lane, of.hash)
-  await keepScript(redis, { upload, rest }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
+  const { upload, backoff } = mediaUploadKeys(of.lane, of.hash)
+  await keepScript(redis, { upload, backoff }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
 }
 
-/** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it rests (ms). */
-export const restUpload = (
+/** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it backs off (ms). */
+export const backOffUpload = (
   redis: Redis,
   of: UploadedContent,
-  why: Omit<UploadRest, 'ms'>,
+  why: Omit<UploadBackoff, 'ms'>,
   askedMs = 0,
 ): Promise<number> =>
   why.outcome === 'refused'
-    ? noteRest(redis, of, why, { leastMs: REFUSED_MS, from: 0 })
-    : noteRest(redis, of, why, { leastMs: askedMs, from: 1 })
+    ? noteBackoff(redis, of, why, { leastMs: REFUSED_MS, from: 0 })
+    : noteBackoff(redis, of, why, { leastMs: askedMs, from: 1 })
 
-/** `from`: from how many failures on it rests; 0: it is no failure that counts. */
-async function noteRest(
+/** `from`: the number of failures from which it backs off; 0: this failure does not count. */
+async function noteBackoff(
   redis: Redis,
   of: UploadedContent,
-  { outcome, code, sentence }: Omit<UploadRest, 'ms'>,
+  { outcome, code, sentence }: Omit<UploadBackoff, 'ms'>,
   how: { leastMs: number; from: number },
 ): Promise<number> {
-  const { rest, failures } = mediaUploadKeys(of.lane, of.hash)
-  const lengths = { firstMs: FIRST_REST_MS, mostMs: MOST_REST_MS, keptMs: FAILURES_KEPT_MS }
+  const { backoff, failures } = mediaUploadKeys(of.lane, of.hash)
+  const lengths = { firstMs: FIRST_BACKOFF_MS, mostMs: MOST_BACKOFF_MS, keptMs: FAILURES_KEPT_MS }
   const args = { text: `${outcome}|${code}|${sentence}`, ...how, ...lengths }
-  return Number(await restScript(redis, { rest, failures }, args))
+  return Number(await backoffScript(redis, { backoff, failures }, args))
 }
 
 /**
  * Forgets an id that WhatsApp does not know any more, unless there is another one by now. The first time the content may be
- * uploaded again at once; a WhatsApp that forgets each id right away is given longer and longer rests.
+ * uploaded again at once; a WhatsApp that forgets each id right away makes it back off longer and longer.
  */
 export async function forgetUpload(redis: Redis, of: UploadedContent, id: string): Promise<void> {
   const keys = mediaUploadKeys(of.lane, of.hash)
   const upload = await redis.get(keys.upload)
   if (upload === null || readUpload(upload).id !== id || !(await deleteIf(redis, keys.upload, upload))) return
   const sentence = 'WhatsApp does not know the file a moment after it was uploaded.'
-  await noteRest(redis, of, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
+  await noteBackoff(redis, of, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
 }
 
 /** Makes this worker the one that uploads the content, or keeps it that; false while another one does. */

@@ -1,4 +1,4 @@
-// Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (survey.ts).
+// Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (due-lanes.ts).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseChunkJobId } from '../jobs/campaigns.ts'

@@ -31,7 +31,7 @@ export type TemplatePageEnd =
       /** That it has found to be as many as WhatsApp hands out. */
       size: number
       atMs: number
-      restMs: number | undefined
+      backoffMs: number | undefined
     }
   | Exclude<GraphEnd, { kind: 'answer' }>
 
@@ -74,8 +74,8 @@ export async function readTemplatePage(
   const next = paging?.next === undefined ? undefined : (paging.cursors?.after ?? cursorIn(paging.next, access.baseUrl))
   // There is more, and no way to it: the list is not whole, and must not look so.
   if (paging?.next !== undefined && next === undefined) return { kind: 'unavailable', cause: 'foreign_page' }
-  const { atMs, restMs } = end
-  return { kind: 'page', templates, unreadable: read.length - templates.length, next, size, atMs, restMs }
+  const { atMs, backoffMs } = end
+  return { kind: 'page', templates, unreadable: read.length - templates.length, next, size, atMs, backoffMs }
 }
 
 /** It says so with the code for anything, or answers more than is read. */

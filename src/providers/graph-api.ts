@@ -29,8 +29,8 @@ export interface GraphAccess {
 /** How a question ended. */
 export type GraphEnd =
   /** `atMs`: the answer knows all that was so at this time, by WhatsApp's clock, which is never taken to be ahead of ours. */
-  | { kind: 'answer'; body: unknown; atMs: number; restMs: number | undefined }
-  /** `restMs`: it is asked too often, and how long to wait, where it says so. */
+  | { kind: 'answer'; body: unknown; atMs: number; backoffMs: number | undefined }
+  /** `backoffMs`: it is asked too often, and how long to wait, where it says so. */
   | GraphRefusal
   /** No answer that could be read; `cause` is a word for the log. */
   | { kind: 'unavailable'; cause: string }
@@ -43,7 +43,7 @@ export interface GraphRefusal {
   /** WhatsApp's own sentence, without numbers and secrets. */
   says: string
   isThrottled: boolean
-  restMs: number | undefined
+  backoffMs: number | undefined
 }
 
 export type GraphApi = ReturnType<typeof createGraphApi>
@@ -72,12 +72,12 @@ export function createGraphApi(version: string, now: () => number = Date.now) {
         },
       )
       const answer = parseJson(await readText(body, bytes))
-      const restMs = restOf(headers)
-      if (statusCode !== 200) return refusalOf(statusCode, answer, { token, restMs: restMs ?? retryAfterOf(headers) })
+      const backoffMs = backoffOf(headers)
+      if (statusCode !== 200) return refusalOf(statusCode, answer, { token, backoffMs: backoffMs ?? retryAfterOf(headers) })
       if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
       // A proxy may answer 200 to an error.
-      if ('error' in answer) return refusalOf(statusCode, answer, { token, restMs })
-      return { kind: 'answer', body: answer, restMs, atMs: momentOf(headers, startedMs, now()) }
+      if ('error' in answer) return refusalOf(statusCode, answer, { token, backoffMs })
+      return { kind: 'answer', body: answer, backoffMs, atMs: momentOf(headers, startedMs, now()) }
     } catch (error) {
       return { kind: 'unavailable', cause: causeOf(error) }
     }
@@ -126,12 +126,12 @@ const THROTTLED: ReadonlySet<number | undefined> = new Set([4, 17, 32, 341, 613,
 function refusalOf(
   status: number,
   answer: unknown,
-  { token, restMs }: { token: string; restMs: number | undefined },
+  { token, backoffMs }: { token: string; backoffMs: number | undefined },
 ): GraphEnd {
   const { data } = errorSchema.safeParse(answer)
   if (data === undefined) {
     if (status === 429)
-      return { ...NOTHING, kind: 'refused', status, says: 'too many requests', isThrottled: true, restMs }
+      return { ...NOTHING, kind: 'refused', status, says: 'too many requests', isThrottled: true, backoffMs }
     return { kind: 'unavailable', cause: `http_${status}` }
   }
   const { code, error_subcode: subcode, message, error_user_msg: sentence } = data.error
@@ -139,7 +139,7 @@ function refusalOf(
   // That takes long words out, too: a token that was cut, or another one.
   const says = plainText.parse(said)
   const isThrottled = status === 429 || THROTTLED.has(code)
-  return { kind: 'refused', status, code, subcode, says, isThrottled, restMs }
+  return { kind: 'refused', status, code, subcode, says, isThrottled, backoffMs }
 }
 
 const NOTHING = { code: undefined, subcode: undefined }
@@ -157,18 +157,18 @@ const usageSchema = z.record(
   ),
 )
 
-/** A rest is no longer than this, whatever an answer says. */
-const LONGEST_REST_MS = 3_600_000
+/** No backoff is longer than this, whatever an answer says. */
+const LONGEST_BACKOFF_MS = 3_600_000
 /** When all that is allowed is used, and nobody says for how long. */
 const USED_UP_MS = 300_000
 
-/** What WhatsApp tells of how much of its allowance is used: how long to rest; undefined where something is left. */
-function restOf(headers: Headers): number | undefined {
+/** What WhatsApp tells of how much of its allowance is used: how long to back off; undefined where something is left. */
+function backoffOf(headers: Headers): number | undefined {
   const text = headerOf(headers, 'x-business-use-case-usage')
   const usage = text === undefined ? undefined : usageSchema.safeParse(parseJson(text)).data
   const all = Object.values(usage ?? {}).flat()
   const minutes = Math.max(0, ...all.map((each) => each.estimated_time_to_regain_access ?? 0))
-  if (minutes > 0) return Math.min(minutes * 60_000, LONGEST_REST_MS)
+  if (minutes > 0) return Math.min(minutes * 60_000, LONGEST_BACKOFF_MS)
   const isUsedUp = all.some(({ call_count: calls = 0, total_cputime: cpu = 0, total_time: time = 0 }) =>
     [calls, cpu, time].some((percent) => percent >= 100),
   )
@@ -177,5 +177,5 @@ function restOf(headers: Headers): number | undefined {
 
 function retryAfterOf(headers: Headers): number | undefined {
   const askedMs = retryAfterMs(headers['retry-after'], Date.now())
-  return askedMs && Math.min(askedMs, LONGEST_REST_MS)
+  return askedMs && Math.min(askedMs, LONGEST_BACKOFF_MS)
 }

@@ -47,8 +47,8 @@ export const rootKeys = {
   activity: 'lw:activity',
   /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
   trimmed: 'lw:trimmed',
-  /** HASH account → the turn of its latest erasure; `now`: the one that is being worked on. It expires. */
-  erasureTurns: 'lw:erasure-turns',
+  /** HASH account → the round of its latest erasure; `now`: the round that is being worked on. It expires. */
+  erasureRounds: 'lw:erasure-turns',
   /** ZSET `<account>/<account at WhatsApp>` → when its templates must be listed (ms), see accounts/template-syncs.ts. */
   templateSyncs: 'lw:template-syncs',
   /** STRING: there once somebody has looked in this minute for accounts at WhatsApp whose templates are not listed yet. */
@@ -247,7 +247,7 @@ export const mediaUploadKeys = (lane: number, hash: string) => {
     /** STRING: which worker uploads it at the moment. */
     lease: `${prefix}:lease`,
     /** STRING `outcome|code|sentence` that is there until it may be uploaded again. */
-    rest: `${prefix}:rest`,
+    backoff: `${prefix}:rest`,
     /** STRING: how often that went wrong lately. */
     failures: `${prefix}:failures`,
   }

@@ -26,17 +26,17 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 describe('a snapshot', () => {
-  test('says of each lane what the survey of its queue says, and why it does not send', async () => {
+  test('says of each lane what its queue says, and why it does not send', async () => {
     await send(service, mine, 5)
     const snapshot = await eventually(async () => {
       const taken = await snapshotOf(service, mine)
       return laneIn(taken, mine.partnerLane)?.waiting.transactional === 5 ? taken : undefined
     }, 'five wait')
     const queues = openLaneQueues(service.redis)
-    const surveyed = await listLanes(service.redis, mine.account)
+    const listed = await listLanes(service.redis, mine.account)
     await queues.close()
-    expect(snapshot.lanes_total).toBe(surveyed.length)
-    for (const { lane, waiting, rate, set_aside } of surveyed) {
+    expect(snapshot.lanes_total).toBe(listed.length)
+    for (const { lane, waiting, rate, set_aside } of listed) {
       const shown = laneIn(snapshot, lane)
       expect((shown?.waiting.transactional ?? 0) + (shown?.waiting.campaign ?? 0)).toBe(waiting)
       expect([shown?.rate_per_s, shown?.dead_letters]).toEqual([rate, set_aside])

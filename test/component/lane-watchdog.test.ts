@@ -2,7 +2,7 @@
 // waits for an answer that never comes.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { surveyLanes } from '../../src/lanes/survey.ts'
+import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createWatchdog } from '../../src/worker/recovery/sweep.ts'
@@ -33,8 +33,8 @@ function newWatchdog() {
     SILENT_MS,
   )
   const look = async (lane: number) => {
-    const [survey] = await surveyLanes(service.redis, [lane])
-    if (survey) await watchdog.see(survey)
+    const [state] = await readSweepStates(service.redis, [lane])
+    if (state) await watchdog.see(state)
   }
   return { asked, look, begin: () => listenFor(listener, 'laneToReopen'), stop: () => listener.disconnect() }
 }

@@ -170,7 +170,7 @@ test('whatever command the worker dies after, there is one file in the end, coun
     )
     dying.disconnect()
     // As after its lease.
-    await retryReceivedMedium(service.redis, taken, { againMs: 0, restMs: 0 })
+    await retryReceivedMedium(service.redis, taken, { againMs: 0, backoffMs: 0 })
     const end = await fetchMedium(depsOn(), await take(), goesOn)
     expect(end.kind, `after ${commands} commands`).toBe('kept')
     await endReceivedMedium(service.redis, taken)
@@ -229,7 +229,7 @@ describe('a gallery without room', () => {
     await changeSettings({ 'limit.gallery_bytes': 5_000 })
     const { taken } = await received()
     const end = await fetchMedium(depsOn(), taken, goesOn)
-    expect(end).toMatchObject({ kind: 'again', restMs: 60_000 })
+    expect(end).toMatchObject({ kind: 'again', backoffMs: 60_000 })
     expect(asked).toBe(0)
     await endReceivedMedium(service.redis, taken)
   })
@@ -259,7 +259,7 @@ describe('a file', () => {
     [
       'of a WhatsApp that throttles waits with all of its account',
       { kind: 'unavailable', cause: 'http_429' },
-      { kind: 'again', restMs: 60_000 },
+      { kind: 'again', backoffMs: 60_000 },
     ],
   ])('%s', async (_what, end, expected) => {
     answer = () => end
@@ -300,14 +300,14 @@ describe('a file', () => {
   test('that waits longer with each try is due again then and not before, and a busy account holds up no other', async () => {
     const other = tenant
     const { taken } = await received()
-    await retryReceivedMedium(service.redis, taken, { againMs: 1_000, restMs: 0 })
+    await retryReceivedMedium(service.redis, taken, { againMs: 1_000, backoffMs: 0 })
     expect(await takeReceivedMedium(service.redis, [])).toBeUndefined()
     const again = await eventually(() => takeReceivedMedium(service.redis, []), 'it is due again', 5_000)
     expect(again).toEqual({ ...taken, tries: 1 })
     tenant = await service.addTenant()
     const { taken: theirs } = await received()
-    await retryReceivedMedium(service.redis, taken, { againMs: 0, restMs: 0 })
-    await retryReceivedMedium(service.redis, theirs, { againMs: 0, restMs: 0 })
+    await retryReceivedMedium(service.redis, taken, { againMs: 0, backoffMs: 0 })
+    await retryReceivedMedium(service.redis, theirs, { againMs: 0, backoffMs: 0 })
     expect((await takeReceivedMedium(service.redis, [other.account]))?.account).toBe(tenant.account)
     expect(await takeReceivedMedium(service.redis, [other.account, tenant.account])).toBeUndefined()
     for (const each of [taken, theirs]) await endReceivedMedium(service.redis, each)
@@ -366,7 +366,7 @@ describe('a person who is erased', () => {
           dying.disconnect()
         }
         await erase(person)
-        await retryReceivedMedium(service.redis, taken, { againMs: 0, restMs: 0 })
+        await retryReceivedMedium(service.redis, taken, { againMs: 0, backoffMs: 0 })
         expect(await fetchMedium(depsOn(), await take(), goesOn)).toEqual({ kind: 'over', why: 'message_gone' })
       }
       await endReceivedMedium(service.redis, taken)

@@ -8,7 +8,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { resolveUnconfirmed, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
 import { type LaneQueues, markLane } from '../../src/lanes/queues.ts'
-import { settleDueLanes, surveyLanes, takeDueLanes } from '../../src/lanes/survey.ts'
+import { settleDueLanes, readSweepStates, takeDueLanes } from '../../src/lanes/due-lanes.ts'
 import { lanesToWake } from '../../src/lanes/wake.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
@@ -103,8 +103,8 @@ test('work that came to a lane while it was looked at keeps it marked', async ()
   await markLane(redis, lane)
   const { till, lanes } = await takeDueLanes(redis, 2_000, 10)
   expect(lanes).toEqual([lane])
-  const [survey] = await surveyLanes(redis, lanes)
-  expect(survey?.backlog).toBe(0)
+  const [state] = await readSweepStates(redis, lanes)
+  expect(state?.backlog).toBe(0)
   await addOne(lane)
   await markLane(redis, lane)
   await settleDueLanes(redis, till, [{ lane, atMs: undefined }])
@@ -231,9 +231,9 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
   try {
     const providers = { 'partner-api': partnerApi(agent), 'cloud-api': partnerApi(agent) }
     const directory = createSenderDirectory({ redis, seal: createSeal([KEY]), providers })
-    const [survey] = await surveyLanes(redis, [lane])
-    if (survey === undefined) throw new Error('no lane')
-    const swept = sweepLane({ redis: frozen, config: loadConfig({}), log: silentLog, queues, directory }, survey)
+    const [state] = await readSweepStates(redis, [lane])
+    if (state === undefined) throw new Error('no lane')
+    const swept = sweepLane({ redis: frozen, config: loadConfig({}), log: silentLog, queues, directory }, state)
     await eventually(async () => hasRead, 'that it has read the message')
     // Another sweeper decides, the message is sent again, and that attempt brings no answer either: its wait is long.
     await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 5)

@@ -38,7 +38,7 @@ function listOf(names: readonly string[]): Pick<GraphApi, 'ask'> {
       }))
       const to = from + 2
       const paging = to < names.length ? { cursors: { after: String(to) }, next: 'https://graph.facebook.com/x' } : {}
-      return { kind: 'answer', body: { data, paging }, atMs: Date.now(), restMs: undefined }
+      return { kind: 'answer', body: { data, paging }, atMs: Date.now(), backoffMs: undefined }
     },
   }
 }
@@ -105,7 +105,7 @@ test('a list with more templates than any account may have ends at the bound, an
       }))
       const next = String(Number(after) + 1)
       const body = { data, paging: { cursors: { after: next }, next: 'https://graph.facebook.com/x' } }
-      return { kind: 'answer', body, atMs: Date.now(), restMs: undefined }
+      return { kind: 'answer', body, atMs: Date.now(), backoffMs: undefined }
     },
   }
   await syncTemplates({ ...depsOf(redis, []), graph: endless }, synced, how)

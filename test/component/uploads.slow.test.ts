@@ -165,7 +165,7 @@ test('that WhatsApp cuts in the middle is made again, and nothing is kept of it'
   const [file, lane] = [await newFile(4_000_000), newLane()]
   expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({ kind: 'waits' })
   expect(cut).toBe(1)
-  expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'rests' })
+  expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'backing_off' })
   reads = true
   answer = takes
   const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
@@ -216,7 +216,7 @@ test.each(LARGE)('of %s is streamed, made again as a whole when it breaks off, a
   const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 20_000, whole: 60_000 })
   const lane = newLane()
   expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({ kind: 'waits' })
-  expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'rests' })
+  expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'backing_off' })
   const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
   await eventually(ready, 'it is uploaded', 60_000)
   expect(requests).toBe(2)
@@ -277,7 +277,7 @@ test('rests longer after each failure in a row', async () => {
     )
     const rest = await eventually(async () => {
       const known = await findUpload(redis, { lane, hash: file.hash }, Date.now())
-      return known.kind === 'rests' ? known.rest.ms : undefined
+      return known.kind === 'backing_off' ? known.backoff.ms : undefined
     }, 'it rests')
     rests.push(rest)
   }
@@ -392,7 +392,7 @@ test('a lost id is forgotten once, and another worker’s newer one is not', asy
   expect(await findUpload(redis, of, Date.now())).toMatchObject({ id: 'second' })
   // A WhatsApp that forgets again and again is left alone for a while.
   await all.gone(lane, file.hash, 'second')
-  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'rests', rest: { code: 'media_gone' } })
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'backing_off', backoff: { code: 'media_gone' } })
   expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
 })
 

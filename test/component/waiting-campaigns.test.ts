@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
-import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
+import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { parseChunkJobId } from '../../src/jobs/campaigns.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
@@ -18,7 +18,7 @@ const CAMPAIGNS = 3
 
 let service: CampaignService
 let queues: ReturnType<typeof openLaneQueues>
-const memories = createMemories()
+const localStates = createLocalStates()
 
 beforeAll(async () => {
   service = await startCampaigns()
@@ -48,7 +48,7 @@ async function turns(count: number): Promise<number[][]> {
         1,
         stop,
         {
-          memories,
+          localStates,
           isWanted: () => true,
         },
       )
@@ -73,7 +73,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
   const { redis, config, lane } = service
   const others = Object.fromEntries(Array.from({ length: 300 - CAMPAIGNS }, (_, i) => [2_000_000 + i, 'running']))
   await activeCampaignsOn(redis, lane).change(others)
-  const turn = { memories: createMemories(), isWanted: () => true }
+  const slice = { localStates: createLocalStates(), isWanted: () => true }
   const stop = new AbortController().signal
   const waits = []
   for (let n = 0; n < 3; n += 1) {
@@ -82,7 +82,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
       { lane, number: 1_000_000 },
       1,
       stop,
-      turn,
+      slice,
     )
     waits.push(end === 'over' ? 0 : end.nextMs)
   }

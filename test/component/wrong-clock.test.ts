@@ -6,7 +6,7 @@ import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { FIRST_POLL_MS } from '../../src/kernel/backoff.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
-import { putOff } from '../../src/lanes/messages/claim.ts'
+import { delayMessage } from '../../src/lanes/messages/claim.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
 import { checkProviderRules, cap, cappedUntil, keepHeldPlace } from '../../src/portfolios/rules.ts'
 import { createCampaign, findCampaign } from '../../src/recipients/campaigns.ts'
@@ -290,7 +290,7 @@ describe('a claim', () => {
     const lane = world.newLane()
     const now = await nowOf(lane)
     const id = newId(lane)
-    await putOff(world.redis, id, 120_000)
+    await delayMessage(world.redis, id, 120_000)
     const message = { ...audioMessage, sendAt: now + 60_000, validUntil: now + HOUR }
     const late = await claim(world.redis, id, 'AAAAAA', message, LONG_TIMES)
     expect('waitMs' in late ? late.waitMs : 0).toBeGreaterThan(110_000)

@@ -11,7 +11,7 @@ import { importTemplate } from '../../src/accounts/templates.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
-import { createMemories } from '../../src/campaigns/fan-out/memory.ts'
+import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
@@ -27,7 +27,7 @@ import { finalizeUnsent } from '../../src/lanes/messages/finalize-unsent.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { surveyLanes } from '../../src/lanes/survey.ts'
+import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
@@ -193,14 +193,14 @@ async function createLife(world: World, lane: number, total: number) {
   /** One turn of the fan-out after the other, with the waits between them. */
   async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
     const { epoch } = await record()
-    const turn = { memories: createMemories(), isWanted: () => false }
+    const slice = { localStates: createLocalStates(), isWanted: () => false }
     for (;;) {
       const end = await fanOut(
         { redis: connection, files: config.files, config, log: silentLog, queues },
         id,
         epoch,
         stop,
-        turn,
+        slice,
       )
       if (end === 'over' || stop.aborted) return end === 'over' ? end : 'again'
       await delay(end.nextMs, undefined, { signal: stop }).catch(() => {})
@@ -401,8 +401,8 @@ async function createLife(world: World, lane: number, total: number) {
     /** The sweep, once everything is overdue: nothing is in a worker's hands. */
     async sweep(): Promise<void> {
       await letAllBeDue(redis, lane)
-      const [survey] = await surveyLanes(redis, [lane])
-      if (survey) await sweepLane({ ...world, log: silentLog }, survey)
+      const [state] = await readSweepStates(redis, [lane])
+      if (state) await sweepLane({ ...world, log: silentLog }, state)
     },
 
     /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */

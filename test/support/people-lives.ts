@@ -24,7 +24,7 @@ import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { surveyLanes } from '../../src/lanes/survey.ts'
+import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
@@ -379,8 +379,8 @@ export async function beginLife(world: World, seed: number) {
       const deps = await workerOn(redis, laneOf(0))
       for (const lane of lanes) {
         await letAllBeDue(redis, lane)
-        const [survey] = await surveyLanes(redis, [lane])
-        if (survey) await sweepLane({ ...deps, queues }, survey)
+        const [state] = await readSweepStates(redis, [lane])
+        if (state) await sweepLane({ ...deps, queues }, state)
       }
     },
 

@@ -4,7 +4,7 @@
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { markLane } from '../../lanes/queues.ts'
-import { rescheduleReview } from '../../lanes/review.ts'
+import { rescheduleSweep } from '../../lanes/sweep-lists.ts'
 import type { AccountLimits } from '../../model/accounts/settings.ts'
 import {
   CAMPAIGN_MOVES,
@@ -87,7 +87,7 @@ export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): P
   await deps.queue.add('fan-out', campaign, epoch)
   // Those that wait for another try lost their job to the pause: have the sweep give them one now.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign))
-    await rescheduleReview(deps.redis, 'queued_again', campaign.lane, ulids, 0)
+    await rescheduleSweep(deps.redis, 'queued_again', campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 

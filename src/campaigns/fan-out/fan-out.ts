@@ -1,5 +1,5 @@
 // The job `fan-out`: keeps a running campaign's lane supplied, a few seconds ahead, until every recipient's message has
-// come to an end. It works in turns. A turn ends when nothing has moved for a moment: then the campaign is parked until
+// come to an end. It works in time slices. One ends when nothing has moved for a moment: then the campaign is parked until
 // its messages move or some time has passed, and its slot is free for another one. It ends as well when others wait for a
 // slot, and after half a minute, so that any worker may go on.
 //
@@ -35,9 +35,9 @@ import { CorruptRecordError } from '../../redis/records.ts'
 import { blockBroken } from './block.ts'
 import { feed, requeueStuck } from './feed.ts'
 import { mostFrequentCode } from './frequent-code.ts'
-import { createMemories, type Memories, type Memory } from './memory.ts'
+import { createLocalStates, type LocalStates, type LocalState } from './local-state.ts'
 
-/** What a turn of a fan-out needs. */
+/** What a time slice of a fan-out needs. */
 export interface FanOutDeps {
   redis: Redis
   files: FileStore
@@ -46,34 +46,34 @@ export interface FanOutDeps {
   queues: LaneQueues
 }
 
-/** What a worker gives a turn. */
-export interface Turn {
-  memories: Memories
+/** What a worker gives a time slice. */
+export interface TimeSlice {
+  localStates: LocalStates
   /** Whether another campaign waits for this hand. */
   isWanted: () => boolean
 }
 
-/** `over`: the campaign does not run in this epoch, or has just ended. Else its next turn is due after so long. */
-export type TurnEnd = 'over' | { nextMs: number }
+/** `over`: the campaign does not run in this epoch, or has just ended. Else its next slice is due after so long. */
+export type SliceEnd = 'over' | { nextMs: number }
 
-/** After this long a turn ends, and when others wait after this long. */
-const TERM_MS = 30_000
-const SHORT_TERM_MS = 1_000
-/** A turn ends when nothing has moved for so long. */
+/** After this long a slice ends, and when others wait after this long. */
+const SLICE_MS = 30_000
+const SHORT_SLICE_MS = 1_000
+/** A slice ends when nothing has moved for so long. */
 const IDLE_MS = 300
 /** A lane's window is seconds long: looking this often keeps it full. */
 const ROUND_PAUSE_MS = 100
 /** Much shorter than the silence after which another worker takes over. */
 const HEARTBEAT_MS = 250
 
-/** One turn of a campaign, if it runs in this epoch. Rejects only while Redis or the files are away. */
+/** One time slice of a campaign, if it runs in this epoch. Rejects only while Redis or the files are away. */
 export async function fanOut(
   deps: FanOutDeps,
   id: CampaignId,
   epoch: number,
   stopped: AbortSignal,
-  turn: Turn = { memories: createMemories(), isWanted: () => false },
-): Promise<TurnEnd> {
+  slice: TimeSlice = { localStates: createLocalStates(), isWanted: () => false },
+): Promise<SliceEnd> {
   const campaign = await findCampaign(deps.redis, id).catch(async (error: unknown) => {
     if (!(error instanceof CorruptRecordError)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
@@ -94,8 +94,8 @@ export async function fanOut(
   }
   const heartbeat = repeatedly(HEARTBEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
   try {
-    const end = await supply(deps, campaign, snapshot, stopped, turn)
-    if (end === 'over') turn.memories.forget(campaign)
+    const end = await supply(deps, campaign, snapshot, stopped, slice)
+    if (end === 'over') slice.localStates.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
     // No heartbeat may come after this: it would end the parking.
     heartbeat.stop()
@@ -118,15 +118,15 @@ async function supply(
   campaign: Campaign,
   snapshot: Snapshot,
   stopped: AbortSignal,
-  turn: Turn,
+  slice: TimeSlice,
 ): Promise<'over' | { nextMs: number; parked?: Parking }> {
   const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
-  const memory = turn.memories.of(campaign)
-  const { feeding, breaker, concluding, ending, stuck, laneInfo } = memory
+  const local = slice.localStates.of(campaign)
+  const { feeding, breaker, concluding, ending, stuck, laneInfo } = local
   feeding.begin()
   const begunAt = performance.now()
-  // One that was parked and finds all as it was is parked again at once.
-  let movedAt = memory.parkedMs > 0 ? Number.NEGATIVE_INFINITY : begunAt
+  // Park again at once if nothing has changed since it was parked.
+  let movedAt = local.parkedMs > 0 ? Number.NEGATIVE_INFINITY : begunAt
   let cursor: { from: number; to: number } | undefined
   let measuredRate = campaign.rate
   let isIdle = false
@@ -135,7 +135,7 @@ async function supply(
   while (!stopped.aborted) {
     const beganAtMs = Date.now()
     const worked = performance.now() - begunAt
-    if (worked >= TERM_MS || (worked >= SHORT_TERM_MS && turn.isWanted())) break
+    if (worked >= SLICE_MS || (worked >= SHORT_SLICE_MS && slice.isWanted())) break
     const state = await advanceFanOut(deps.redis, campaign, campaign.epoch, {
       cursor,
       rate: measuredRate,
@@ -155,7 +155,7 @@ async function supply(
       figures.queued > 0 ? (problem ?? (broken && (await withCode(deps.redis, campaign, broken)))) : undefined
     if (reason !== undefined) return stop(deps, campaign, 'pause', { reason })
 
-    const moved = hasMoved(memory, figures, next)
+    const moved = hasMoved(local, figures, next)
     if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.ended, nowMs)
     // Nobody knows without looking how many of its recipients a chunk still has to send to: this many at most.
@@ -173,12 +173,12 @@ async function supply(
         const from = await requeueStuck(deps, spec, campaign.total, snapshot)
         if (from !== undefined) {
           cursor = { from: next, to: from }
-          memory.again += 1
+          local.again += 1
         }
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${memory.again}` }
+      const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${local.again}` }
       const fed = await feed(deps, campaign, { ...step, room: portion.room })
       feeding.fed(fed.count)
       if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
@@ -188,7 +188,7 @@ async function supply(
       if (isMore && fed.next < campaign.total) continue
     }
     const isStill = (cursor === undefined || cursor.to === next) && !moved
-    const isWanted = turn.isWanted()
+    const isWanted = slice.isWanted()
     isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
     // No job pauses while another one waits for its place.
     if (isIdle || isWanted) break
@@ -197,8 +197,8 @@ async function supply(
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })
   if (!isIdle) return { nextMs: stopped.aborted ? 1 : ROUND_PAUSE_MS }
-  memory.parkedMs = parkMs(memory.parkedMs, running)
-  const ms = Math.min(memory.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
+  local.parkedMs = parkMs(local.parkedMs, running)
+  const ms = Math.min(local.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate: measuredRate } }
 }
 
@@ -207,12 +207,12 @@ async function supply(
  * that was set back and comes forward again moves nothing: taken for movement, a campaign that looks in vain for what it
  * lost would begin its parking anew each time.
  */
-function hasMoved(memory: Memory, figures: Record<string, number>, next: number): boolean {
-  memory.furthest = Math.max(memory.furthest, next)
-  const now = [...Object.values(figures), memory.furthest].join(' ')
-  if (now === memory.figures) return false
-  memory.figures = now
-  memory.parkedMs = 0
+function hasMoved(local: LocalState, figures: Record<string, number>, next: number): boolean {
+  local.furthest = Math.max(local.furthest, next)
+  const now = [...Object.values(figures), local.furthest].join(' ')
+  if (now === local.figures) return false
+  local.figures = now
+  local.parkedMs = 0
   return true
 }
 

@@ -59,7 +59,7 @@ export function createFeeding(pace: number | undefined) {
   return {
     pace: (): number | undefined => pace,
 
-    /** A new turn begins: somebody else may have fed meanwhile, so what waits is counted again. */
+    /** A new slice begins: another worker may have fed meanwhile, so what waits is counted again. */
     begin(): void {
       waiting = undefined
     },

@@ -34,8 +34,8 @@ const LONGEST_BACKOFF_MS = 60_000
 
 type WatchDeps = LifecycleDeps & { log: Log }
 
-/** What the watch remembers of a campaign from one look to the next. */
-interface Memory {
+/** What the watch keeps of a campaign from one round to the next. */
+interface WatchState {
   /** Heartbeat of the fan-out. */
   heartbeat?: string
   /** Not looked after before that (performance.now), and how long the wait was. */
@@ -43,25 +43,25 @@ interface Memory {
   waitMs: number
 }
 
-/** One look at all campaigns that are active. */
+/** One round over all active campaigns. */
 export function createWatch(deps: WatchDeps): () => Promise<void> {
-  let memories = new Map<string, Memory>()
+  let watchStates = new Map<string, WatchState>()
   return async () => {
     const active = await activeCampaigns(deps.redis)
-    if (active.length === 0) return void memories.clear()
+    if (active.length === 0) return void watchStates.clear()
     const nowOf = clocks(deps.redis)
-    const remembered = memories
+    const remembered = watchStates
     // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
-    memories = new Map()
+    watchStates = new Map()
     for (const campaign of active) {
       const name = `${idOf(campaign.id)} ${campaign.state}`
-      const memory = remembered.get(name) ?? { notBefore: 0, waitMs: 0 }
-      memories.set(name, memory)
-      if (performance.now() < memory.notBefore) continue
+      const watched = remembered.get(name) ?? { notBefore: 0, waitMs: 0 }
+      watchStates.set(name, watched)
+      if (performance.now() < watched.notBefore) continue
       try {
-        await lookAfter(deps, campaign, memory, await nowOf(campaign.id))
+        await watchOne(deps, campaign, watched, await nowOf(campaign.id))
       } catch (error) {
-        backOff(memory)
+        backOff(watched)
         deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
         if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
       }
@@ -80,53 +80,53 @@ function clocks(redis: Redis): (id: CampaignId) => Promise<number> {
   }
 }
 
-function backOff(memory: Memory): void {
-  memory.waitMs = Math.min(LONGEST_BACKOFF_MS, Math.max(2 * WATCH_MS, 2 * memory.waitMs))
-  memory.notBefore = performance.now() + memory.waitMs
+function backOff(watched: WatchState): void {
+  watched.waitMs = Math.min(LONGEST_BACKOFF_MS, Math.max(2 * WATCH_MS, 2 * watched.waitMs))
+  watched.notBefore = performance.now() + watched.waitMs
 }
 
-function reviewIn(memory: Memory, ms: number): void {
-  memory.notBefore = performance.now() + ms
+function watchAgainIn(watched: WatchState, ms: number): void {
+  watched.notBefore = performance.now() + ms
 }
 
 /** Takes over a running campaign whose fan-out has died; one that is parked, or whose job waits in line, is left alone. */
-async function lookAfterRunning(
+async function watchRunning(
   deps: WatchDeps,
   { id, parked }: ActiveCampaign,
-  memory: Memory,
+  watched: WatchState,
   nowMs: number,
 ): Promise<void> {
   if (parked !== undefined && nowMs < parked.untilMs + IN_LINE_MS) return
   const { heartbeat, epoch } = await heartbeatOf(deps.redis, id)
-  if (heartbeat !== memory.heartbeat || nowMs - Number(heartbeat) < SILENT_MS) {
-    memory.heartbeat = heartbeat
+  if (heartbeat !== watched.heartbeat || nowMs - Number(heartbeat) < SILENT_MS) {
+    watched.heartbeat = heartbeat
     return
   }
   const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
   // Overdue by the clock of Redis: the clock of the process that put it there was ahead.
   if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
-  if (waits !== undefined) return reviewIn(memory, IN_LINE_MS)
+  if (waits !== undefined) return watchAgainIn(watched, IN_LINE_MS)
   const found = await takeOver(deps.redis, id, SILENT_MS, heartbeat)
   if (found.kind !== 'taken') return
   deps.log.warn({ campaign: idOf(id), epoch: found.epoch }, 'campaign.taken_over')
   await deps.queue.add('fan-out', id, found.epoch)
 }
 
-async function lookAfter(deps: WatchDeps, active: ActiveCampaign, memory: Memory, nowMs: number): Promise<void> {
+async function watchOne(deps: WatchDeps, active: ActiveCampaign, watched: WatchState, nowMs: number): Promise<void> {
   const { id, state } = active
-  if (state === 'running') return lookAfterRunning(deps, active, memory, nowMs)
+  if (state === 'running') return watchRunning(deps, active, watched, nowMs)
   const campaign = await findCampaign(deps.redis, id)
   if (campaign === undefined) return
   if (campaign.state === 'checking') {
     await deps.queue.add('preflight', id, campaign.epoch)
     // While the job is there that changes nothing. When it has failed, it is not to be tried twice a second.
-    return backOff(memory)
+    return backOff(watched)
   }
   const dueInMs = (campaign.scheduled_at ?? 0) - nowMs
   const isDue = campaign.state === 'scheduled' && dueInMs <= 0
-  if (isDue && clockOffMs(deps.redis) !== 0) return reviewIn(memory, LATER_MS)
+  if (isDue && clockOffMs(deps.redis) !== 0) return watchAgainIn(watched, LATER_MS)
   // Another time may be set meanwhile, an earlier one as well.
-  if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return reviewIn(memory, LATER_MS)
+  if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return watchAgainIn(watched, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {
     await startCampaign(deps, campaign)

@@ -9,10 +9,10 @@
 --   message   `<lane>/<digest>`
 --   againMs   how soon it is due again; -1: it is over
 --   count     how often it was tried by now
---   restMs    how long nothing of the account is due
+--   backoffMs how long nothing of the account is due
 --   keepMs    how long the list is kept
 local accounts, due, tries = unpack(KEYS)
-local account, message, againMs, count, restMs, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
+local account, message, againMs, count, backoffMs, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local now = redisNowMs()
 if againMs < 0 then
   redis.call('ZREM', due, message)
@@ -25,7 +25,7 @@ elseif redis.call('ZSCORE', due, message) then
 end
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')
 if first[1] then
-  redis.call('ZADD', accounts, math.max(now + restMs, tonumber(first[2])), account)
+  redis.call('ZADD', accounts, math.max(now + backoffMs, tonumber(first[2])), account)
 else
   redis.call('ZREM', accounts, account)
 end

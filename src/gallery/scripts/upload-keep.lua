@@ -3,12 +3,12 @@
 --
 -- Keys:
 --   upload  STRING
---   rest    STRING
+--   backoff    STRING
 -- Arguments:
 --   text    when to upload it anew, and the id
 --   keptMs  how long the id is used
-local upload, rest = unpack(KEYS)
+local upload, backoff = unpack(KEYS)
 local text, keptMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 redis.call('SET', upload, text, 'PX', keptMs)
-redis.call('DEL', rest)
+redis.call('DEL', backoff)
 return 1

@@ -1,7 +1,7 @@
-// BullMQ's keys and hash fields that Laneway reads or writes directly. Scripts are given these keys by name; of the fields most know `data` and `failedReason` of a job and `paused`
-// of a queue, and the scripts of lane/scripts all that a plain job has. BullMQ promises none of this:
-// test/component/bullmq-layout.test.ts holds every line, and what else Laneway relies on, against the BullMQ that is
-// installed; add-jobs.test.ts does so for adding.
+// BullMQ's keys and hash fields that Laneway reads or writes directly. Scripts get these keys by name. Most use only `data` and
+// `failedReason` of a job and `paused` of a queue; those in lanes/scripts write every field of a plain job. BullMQ guarantees
+// none of this: test/component/bullmq-layout.test.ts compares every line, and whatever else Laneway relies on, with the
+// installed BullMQ; add-jobs.test.ts does so for adding.
 import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from '../../redis/keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */

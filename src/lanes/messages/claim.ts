@@ -78,7 +78,7 @@ export interface Claim {
   message: NewMessage
   from?: WaitsAs
   /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
-  holdMs?: number | undefined
+  delayMs?: number | undefined
   /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
   person?: string | undefined
 }
@@ -132,7 +132,7 @@ async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: un
   const plain = fastPathClaim(taken)
   if (plain) return plain
   const [verdict, state, last, slot, nowUs, marks = 0] = claimReply.parse(taken)
-  // A claim also ends what must not leave. That a message is being sent now is told with its end.
+  // A claim also ends messages that must not leave. `sending` is not counted here; settling counts it.
   if ((verdict === 'done' && state === 'expired') || (verdict === 'stopped' && state === 'cancelled')) {
     observerOf(redis).changed({ lane: id.lane, class: message.class, from: 'queued', to: state })
   } else if (verdict === 'in_doubt') {
@@ -196,7 +196,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       pace: pace && numbersOf(pace, slots),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
-    claims.map(({ id, attempt, message, from, holdMs, person = message.to }) => ({
+    claims.map(({ id, attempt, message, from, delayMs, person = message.to }) => ({
       args: {
         ulid: id.ulid,
         attempt,
@@ -208,7 +208,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
         from,
         run: message.run,
         sendAt: message.sendAt,
-        holdMs,
+        delayMs,
       },
     })),
     { replicated: true },
@@ -234,7 +234,7 @@ export function ignoreUnreplicated(error: unknown): void {
 export const waitText = (sentence: string): string => `file_upload|${sentence}`
 
 /** Keeps the message from being claimed for `ms`, whenever its job is read. `why`: what lookups say that it waits for. */
-export async function putOff(redis: Redis, id: MessageId, ms: number, why = ''): Promise<void> {
+export async function delayMessage(redis: Redis, id: MessageId, ms: number, why = ''): Promise<void> {
   await redis.set(messageWaitKey(id.lane, id.ulid), why, 'PX', Math.max(1, Math.ceil(ms)))
 }
 

@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
--- Ends a look at lanes: each is looked at again at a time of its own, or not any more. One that was marked since it was
--- taken has another score by now and stays as it is: what the mark is for may have come after the look.
+-- Ends a sweep of lanes: sets when each is due again, or takes it off. A lane that was marked since it was taken has another
+-- score by now and is left alone: its new work may have come after the sweep.
 --
 -- Keys:
---   due       ZSET  lanes to look at
+--   due       ZSET  lanes that are due
 -- Arguments:
---   putOffTo  the time that they were put off to when they were taken (ms)
---   looks     {{lane: , atMs?: not any more without it}, ...}
+--   takenUntil  the score that they got when they were taken (ms)
+--   times       {{lane: , atMs?: none takes it off}, ...}
 local due = unpack(KEYS)
-local putOffTo, looks = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
-for _, look in ipairs(looks) do
-  if tonumber(redis.call('ZSCORE', due, look.lane) or '-1') == putOffTo then
-    if look.atMs then redis.call('ZADD', due, look.atMs, look.lane) else redis.call('ZREM', due, look.lane) end
+local takenUntil, times = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+for _, each in ipairs(times) do
+  if tonumber(redis.call('ZSCORE', due, each.lane) or '-1') == takenUntil then
+    if each.atMs then redis.call('ZADD', due, each.atMs, each.lane) else redis.call('ZREM', due, each.lane) end
   end
 end
 return 'OK'

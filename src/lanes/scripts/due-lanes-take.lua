@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Takes lanes whose time has come, and puts each off, so that it is looked at again even when nobody ends this look.
+-- Takes lanes that are due and postpones each, so that it is due again even if the sweeper dies before it settles them.
 --
 -- Keys:
---   due      ZSET  lanes to look at
+--   due      ZSET  lanes that are due
 -- Arguments:
---   againMs  until they are looked at again
+--   againMs  until they are due again
 --   most     lanes
--- Output: {the time that they are put off to (ms), lane, lane, ...}
+-- Output: {the score that they got (ms), lane, lane, ...}
 local due = unpack(KEYS)
 local againMs, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local now = redisNowMs()

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Puts back in line what stands among the jobs whose messages are being sent, and is not: its record was lost. A claim and its end keep both alike. Doing it again changes nothing.
+-- Requeues jobs listed as active whose record is not `sending`, because the record was lost. A claim and its settling change
+-- list and record in one step, so they never differ otherwise. Idempotent.
 --
 -- Keys:
 --   waiting      LIST  ids of jobs that wait
@@ -9,7 +10,7 @@
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   records      what the keys of messages begin with, before their ulid
--- Output: how many were put back
+-- Output: how many were requeued
 -- include ../messages/scripts/message-lifecycle
 local waiting, prioritized, delayed, active = unpack(KEYS)
 local jobs, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)

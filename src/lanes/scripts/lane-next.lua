@@ -54,12 +54,12 @@ if #due > 0 then
 end
 local reply = { 'open', untilDue() }
 
--- What other workers read now is their own for the moment.
-local others, isTheirs, theirs = redis.call('HGETALL', readers), {}, 0
-for i = 1, #others, 2 do
-  local ms, ids = string.match(others[i + 1], '^(%d+) (.*)$')
-  if others[i] ~= by and nowMs - ms > STALE_MS then
-    redis.call('HDEL', readers, others[i])
+-- Jobs that other workers are reading now are left to them.
+local found, readByOthers, countOfOthers = redis.call('HGETALL', readers), {}, 0
+for i = 1, #found, 2 do
+  local ms, ids = string.match(found[i + 1], '^(%d+) (.*)$')
+  if found[i] ~= by and nowMs - ms > STALE_MS then
+    redis.call('HDEL', readers, found[i])
     local count, last = 0, nil
     -- Jobs that were cancelled stay in it, so that it begins anew now and then.
     if redis.call('HLEN', deaths) > MOST_DEATHS then redis.call('DEL', deaths) end
@@ -69,9 +69,9 @@ for i = 1, #others, 2 do
     end
     if count == 1 then redis.call('HINCRBY', deaths, last, 1) end
     redis.call('PEXPIRE', deaths, KEPT_MS)
-  elseif others[i] ~= by then
+  elseif found[i] ~= by then
     for id in string.gmatch(ids, '%S+') do
-      isTheirs[id], theirs = true, theirs + 1
+      readByOthers[id], countOfOthers = true, countOfOthers + 1
     end
   end
 end
@@ -79,7 +79,7 @@ end
 local hasDeaths = redis.call('EXISTS', deaths) == 1
 local taken, isOver = {}, false
 local function read(id)
-  if isOver or #taken == most or isTheirs[id] then return end
+  if isOver or #taken == most or readByOthers[id] then return end
   local died = hasDeaths and redis.call('HGET', deaths, id)
   if died and #taken > 0 then
     isOver = true
@@ -97,10 +97,10 @@ local function read(id)
   if died then isOver = true end
 end
 
-local ids = redis.call('LRANGE', waiting, -most - theirs, -1)
+local ids = redis.call('LRANGE', waiting, -most - countOfOthers, -1)
 for i = #ids, 1, -1 do read(ids[i]) end
 if not firstOnly and #taken < most and not isOver then
-  local more = redis.call('ZRANGE', prioritized, 0, most + theirs - 1)
+  local more = redis.call('ZRANGE', prioritized, 0, most + countOfOthers - 1)
   for i = 1, #more do read(more[i]) end
   if #more == 0 and redis.call('ZCARD', prioritized) == 0 then redis.call('DEL', counter) end
 end

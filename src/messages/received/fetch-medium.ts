@@ -38,7 +38,7 @@ const MOST_TRIES = 3_000
 /** A full gallery may have room again after this. */
 const FULL_WAIT_MS = 600_000
 /** While a gallery has no room at all, WhatsApp throttles or the disk is low, nothing of the account is tried for so long. */
-const REST_MS = 60_000
+const BACKOFF_MS = 60_000
 
 export interface FetchDeps {
   redis: Redis
@@ -53,7 +53,7 @@ export interface FetchDeps {
 export type FetchEnd =
   | { kind: 'kept'; file: number; bytes: number }
   | { kind: 'over'; why: string }
-  | { kind: 'again'; why: string; waitMs?: number; restMs?: number }
+  | { kind: 'again'; why: string; waitMs?: number; backoffMs?: number }
 
 /** One try, whatever was tried before. Rejects when Redis is away. */
 export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: AbortSignal): Promise<FetchEnd> {
@@ -71,8 +71,8 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   // Of a webhook that comes late WhatsApp may have the file yet, so it is asked once at least.
   if (taken.tries > 0 && Date.now() - message.received_at > KEPT_MS) return { kind: 'over', why: 'out_of_time' }
   const room = await roomFor(deps, account)
-  if (room.bytes <= 0) return full(deps, account, room, REST_MS)
-  if (await isDiskLow(deps)) return { kind: 'again', why: 'disk_low', restMs: REST_MS }
+  if (room.bytes <= 0) return full(deps, account, room, BACKOFF_MS)
+  if (await isDiskLow(deps)) return { kind: 'again', why: 'disk_low', backoffMs: BACKOFF_MS }
 
   const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
   const token = tokenOf(deps.seal, sender)
@@ -84,7 +84,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   if (opened.kind === 'gone' || opened.kind === 'too_large') return { kind: 'over', why: opened.kind }
   if (opened.kind === 'unavailable') {
     const isThrottled = opened.cause === 'http_429'
-    return { kind: 'again', why: opened.cause, ...(isThrottled && { restMs: REST_MS }) }
+    return { kind: 'again', why: opened.cause, ...(isThrottled && { backoffMs: BACKOFF_MS }) }
   }
   const { stream, bytes } = opened
   if (bytes !== undefined && bytes > room.bytes) {
@@ -164,12 +164,12 @@ async function isDiskLow({ config: { reserve, dataDir } }: FetchDeps): Promise<b
 }
 
 /** No room: nothing of the account's own is ever removed for it. Said once a day. */
-async function full({ redis, log }: FetchDeps, account: number, { most: limit }: Room, restMs = 0): Promise<FetchEnd> {
+async function full({ redis, log }: FetchDeps, account: number, { most: limit }: Room, backoffMs = 0): Promise<FetchEnd> {
   if (await isFirstToTell(redis, account)) {
     const bytes = await keptBytes(redis, account)
     log.warn({ account, bytes, limit }, 'received_media.gallery_full')
     const event = JSON.stringify({ about: 'gallery', bytes, limit, at: Date.now() })
     await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', 'e', event)
   }
-  return { kind: 'again', why: 'gallery_full', waitMs: FULL_WAIT_MS, restMs }
+  return { kind: 'again', why: 'gallery_full', waitMs: FULL_WAIT_MS, backoffMs }
 }

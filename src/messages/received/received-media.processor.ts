@@ -80,7 +80,7 @@ async function settle({ redis, log }: FetchDeps, taken: TakenMedium, end: FetchE
   if (end.kind === 'again') {
     const waitMs = end.waitMs ?? Math.min(MOST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(20, tries))
     const againMs = Math.round(waitMs * (1 - Math.random() / 2))
-    await retryReceivedMedium(redis, taken, { againMs, restMs: end.restMs ?? 0 })
+    await retryReceivedMedium(redis, taken, { againMs, backoffMs: end.backoffMs ?? 0 })
     log.info({ account, lane, why: end.why, tries, wait_ms: againMs }, 'received_media.waits')
     return
   }

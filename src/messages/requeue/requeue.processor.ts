@@ -182,10 +182,10 @@ async function requeueLane(
   for (let from = cursor; ; ) {
     const page = await ahead
     const to = page.next ? writeCursor(page.next) : END
-    last = unheard(finish(from, to, page, last))
+    last = awaitedLater(finish(from, to, page, last))
     if (to === END) return (await last) ?? 'done'
     underWay.push(last)
-    ahead = unheard(read(to))
+    ahead = awaitedLater(read(to))
     const end = underWay.length < AT_ONCE ? undefined : await underWay.shift()
     if (end !== undefined) return end
     if (page.length > 0 && !(await mayGoOn())) return (await last) ?? 'held'
@@ -193,8 +193,8 @@ async function requeueLane(
   }
 }
 
-/** Its error is met where it is waited for, which may be later, or never once another page has met one. */
-function unheard<T>(work: Promise<T>): Promise<T> {
+/** Marks a rejection as handled: the caller awaits it later, or never once another page has failed. */
+function awaitedLater<T>(work: Promise<T>): Promise<T> {
   work.catch(() => {})
   return work
 }

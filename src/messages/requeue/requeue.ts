@@ -14,7 +14,7 @@ import { defineMessageScriptOfMany } from '../../lanes/messages/message-script.t
 import { type MessageRecord, stateSchema } from '../../lanes/messages/record-format.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { type LaneMessage, type LaneQueues, markLane } from '../../lanes/queues.ts'
-import { rescheduleReview } from '../../lanes/review.ts'
+import { rescheduleSweep } from '../../lanes/sweep-lists.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../../people/names/names.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
@@ -136,7 +136,7 @@ export async function putBack(
     if (jobs[i] === 'dead_letter' && verdicts[i] === 'done') await queues.removeJob({ lane, ulid })
   }
   if (added.length > 0) await queues.addMany(added, 'again')
-  await rescheduleReview(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
+  await rescheduleSweep(redis, 'queued_again', lane, late, nowMs + OLD_JOB_GONE_MS)
   return verdicts
 }
 

@@ -49,7 +49,7 @@ export function spendBudget(socket: Socket): void {
   if (beganAt === undefined) {
     beganAt = performance.now()
   } else if (spent > AT_LEAST && paused.length === 0 && performance.now() - beganAt > BUDGET_MS) {
-    // Those that are paused already are resumed by the code that paused them.
+    // Skip sockets that somebody else has paused.
     paused = [...connections].filter((each) => !each.isPaused())
     for (const each of paused) each.pause()
   }

@@ -94,11 +94,11 @@ export function startStatusPolls(deps: PollDeps) {
   async function comesIn(lane: number, inMs: number): Promise<void> {
     await add(lane, inMs)
     const id = pollJobId(lane)
-    const [restMs, heldBack] = await Promise.all([
+    const [cooldownMs, heldBack] = await Promise.all([
       pollCooldownMs(redis, lane),
       redis.zscore(sharedDelayedKey(POLL_QUEUE), id),
     ])
-    if (heldBack === null || delayedUntil(heldBack) <= (await nowMs()) + Math.max(inMs, restMs) + LATE_MS) return
+    if (heldBack === null || delayedUntil(heldBack) <= (await nowMs()) + Math.max(inMs, cooldownMs) + LATE_MS) return
     await promote(queue, id)
   }
 

@@ -11,8 +11,8 @@ import type { MessageRecord } from '../../lanes/messages/record-format.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { giveUp, keepRecord, resolveUnconfirmed, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { fileMessage, overdueMessages, removeFromReview, rescheduleReview, type SweepList } from '../../lanes/review.ts'
-import type { LaneSurvey } from '../../lanes/survey.ts'
+import { listForSweep, overdueMessages, removeFromSweepLists, rescheduleSweep, type SweepList } from '../../lanes/sweep-lists.ts'
+import type { SweepState } from '../../lanes/due-lanes.ts'
 import { deadLetter, workerLost } from '../../model/messages/outcome.ts'
 import { createCampaignContent } from '../../recipients/recipient-message.ts'
 import { trustedRedisNowMs } from '../../redis/clock.ts'
@@ -53,7 +53,7 @@ interface Look {
  * Decides all that is due on the lane, attempts in doubt first, within about two seconds; what is left then is still
  * due. Resolves also when a message cannot be decided: that one is logged and put off.
  */
-export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: LaneSurvey): Promise<void> {
+export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: SweepState): Promise<void> {
   for (const list of ['in_doubt', 'queued_again'] as const) {
     const untilMs = performance.now() + TURN_MS
     for (;;) {
@@ -84,7 +84,7 @@ async function lookOrPostpone(
   id: MessageId,
   look: Look,
 ): Promise<void> {
-  const later = () => rescheduleReview(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
+  const later = () => rescheduleSweep(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
   if (entry === 'unreadable') return later()
   try {
     await lookAt(deps, entry, id, look)
@@ -102,7 +102,7 @@ async function lookAt(
   id: MessageId,
   look: Look,
 ): Promise<void> {
-  if (!entry) return removeFromReview(deps.redis, id)
+  if (!entry) return removeFromSweepLists(deps.redis, id)
   const record = await readMessage(deps.redis, id)
   if (record?.state === 'queued' && look.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
@@ -113,7 +113,7 @@ async function lookAt(
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.
-      return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+      return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
     }
     return ensureJob(deps, id, record, look)
   }
@@ -131,7 +131,7 @@ async function lookAt(
     return
   }
   // Gone or over.
-  await fileMessage(deps.redis, id)
+  await listForSweep(deps.redis, id)
 }
 
 /** Whether the campaign of a message waits for a person. */
@@ -163,7 +163,7 @@ async function ensureJob(
   const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
   const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
   if (isThere) {
-    if (!isDead) return rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
+    if (!isDead) return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
     return
   }
@@ -176,7 +176,7 @@ async function ensureJob(
   // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
-  await rescheduleReview(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
+  await rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
 }
 
 /** Runs `work` for every item, at most `most` at the same time. Rejects with the first failure, when all have ended. */

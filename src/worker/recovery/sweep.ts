@@ -1,6 +1,6 @@
 // The sweeper finds what a crash has left behind: lanes with work that no worker was woken for, attempts whose worker died,
 // overdue unconfirmed messages, requeued messages without a job, late polls, stuck lanes. One elected worker sweeps the
-// lanes that are due (lanes/survey.ts).
+// lanes that are due (lanes/due-lanes.ts).
 //
 // Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
@@ -9,13 +9,13 @@ import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import {
   earliest,
-  type LaneSurvey,
+  type SweepState,
   markUnmarkedLane,
   mendActive,
   settleDueLanes,
-  surveyLanes,
+  readSweepStates,
   takeDueLanes,
-} from '../../lanes/survey.ts'
+} from '../../lanes/due-lanes.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
 import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
@@ -53,7 +53,7 @@ export function createSweep(deps: SweepDeps) {
   const watchdog = createWatchdog(deps)
   /** Lanes being swept, and those that wait for that. */
   const sweeping = new Set<number>()
-  const unswept = new Map<number, LaneSurvey>()
+  const unswept = new Map<number, SweepState>()
   /** What is left of the slow round, and when the next one begins. */
   let round: number[] = []
   let isFirstRound = true
@@ -63,25 +63,25 @@ export function createSweep(deps: SweepDeps) {
     for (let taken = LANES_AT_ONCE; taken === LANES_AT_ONCE; ) {
       const { till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
       taken = lanes.length
-      const surveys = await surveyLanes(redis, lanes)
+      const states = await readSweepStates(redis, lanes)
       await wakeLanes(
         redis,
-        surveys.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
+        states.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
       )
       await wakeChunkLanes(
         redis,
-        surveys.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
+        states.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
       )
-      for (const survey of surveys) {
-        const { lane, nextReviewAt, nextPollAt, nowMs } = survey
+      for (const state of states) {
+        const { lane, nextSweepAt, nextPollAt, nowMs } = state
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
-        if (nextReviewAt !== undefined && nextReviewAt <= nowMs) unswept.set(lane, survey)
-        await watchdog.see(survey).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
+        if (nextSweepAt !== undefined && nextSweepAt <= nowMs) unswept.set(lane, state)
+        await watchdog.see(state).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
       }
       await settleDueLanes(
         redis,
         till,
-        surveys.map((survey) => ({ lane: survey.lane, atMs: nextLookMs(survey, till, till - RELOOK_MS) })),
+        states.map((state) => ({ lane: state.lane, atMs: nextSweepMs(state, till, till - RELOOK_MS) })),
       )
       sweepOn()
     }
@@ -89,12 +89,12 @@ export function createSweep(deps: SweepDeps) {
 
   /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
   function sweepOn(): void {
-    for (const [lane, survey] of unswept) {
+    for (const [lane, state] of unswept) {
       if (sweeping.size >= SWEPT_AT_ONCE) return
       if (sweeping.has(lane)) continue
       unswept.delete(lane)
       sweeping.add(lane)
-      sweepLane(deps, survey)
+      sweepLane(deps, state)
         .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
         .finally(() => {
           sweeping.delete(lane)
@@ -111,10 +111,10 @@ export function createSweep(deps: SweepDeps) {
       round = await retainedLanes(redis)
       nextRoundAt = now + ROUND_MS
     }
-    for (const survey of await surveyLanes(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
-      if (survey.active > 0) await mendActive(redis, survey.lane)
-      if (nextLookMs(survey, 0, 0) !== undefined) await markUnmarkedLane(redis, survey.lane)
-      if (survey.activeCampaigns > 0) await addCampaignLane(redis, survey.lane)
+    for (const state of await readSweepStates(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
+      if (state.active > 0) await mendActive(redis, state.lane)
+      if (nextSweepMs(state, 0, 0) !== undefined) await markUnmarkedLane(redis, state.lane)
+      if (state.activeCampaigns > 0) await addCampaignLane(redis, state.lane)
     }
     if (round.length === 0) isFirstRound = false
   }
@@ -141,11 +141,11 @@ export function createSweep(deps: SweepDeps) {
  * When a lane is looked at next (epoch ms): at `soonMs` unless it is idle; undefined when nothing is left in it. On the
  * clock on which this look was at `nowMs`: in a cluster the lane may be on a server with another clock.
  */
-function nextLookMs(survey: LaneSurvey, soonMs: number, nowMs: number): number | undefined {
-  if (survey.backlog + survey.chunks > 0) return soonMs
-  const pollAt = survey.nextPollAt === undefined ? undefined : survey.nextPollAt + POLL_LATE_MS
-  const next = earliest(survey.nextReviewAt, pollAt)
-  return next === undefined ? undefined : Math.max(next - survey.nowMs + nowMs, soonMs)
+function nextSweepMs(state: SweepState, soonMs: number, nowMs: number): number | undefined {
+  if (state.backlog + state.chunks > 0) return soonMs
+  const pollAt = state.nextPollAt === undefined ? undefined : state.nextPollAt + POLL_LATE_MS
+  const next = earliest(state.nextSweepAt, pollAt)
+  return next === undefined ? undefined : Math.max(next - state.nowMs + nowMs, soonMs)
 }
 
 const SILENT_MS = 30_000
@@ -162,7 +162,7 @@ export function createWatchdog(
 
   return {
     /** One look at a lane, every few seconds while it has work. */
-    async see({ lane, head, isHeld, active, chunkHead, activeChunks }: LaneSurvey): Promise<void> {
+    async see({ lane, head, isHeld, active, chunkHead, activeChunks }: SweepState): Promise<void> {
       await seeHead(lane, 'jobs', isHeld ? undefined : head, active > 0 ? 1 : 0)
       // All of a chunk in hand may be in flight before the next one is taken up, a share at a time.
       const shares = Math.ceil(MOST_IN_CHUNK / deps.config.maxInFlight) + 1

@@ -1,7 +1,7 @@
 // Files of the gallery in the messages of a step: before a message is claimed, each is replaced by what its sender's provider
 // knows it by. A message whose file is not uploaded yet waits, visibly, and no other waits with it.
 
-import { putOff, waitText } from '../../lanes/messages/claim.ts'
+import { delayMessage, waitText } from '../../lanes/messages/claim.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { galleryFilesIn, withFiles } from '../../model/messages/content-files.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
@@ -52,7 +52,7 @@ export async function filesOf(
     waiting.set(message, waitMs)
     const { run } = message.message
     // For lookups only: it may end before the claim, which is told how long to hold the job.
-    if (message.from !== 'place' || run === undefined) told.push(putOff(redis, message.id, waitMs, waitText(sentence)))
+    if (message.from !== 'place' || run === undefined) told.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
       // For people who ask; a little longer than the wait itself, which is followed by another one.
@@ -80,7 +80,7 @@ function stateOf(
   return waits ?? namedFiles(content, files)
 }
 
-/** Of one content, which all messages of a campaign share, the same object while the files are known by the same names. */
+/** Memoised per content object, which all messages of a campaign share, and the names of its files. */
 const known = new WeakMap<Content, { key: string; named: ReadyFiles }>()
 
 function namedFiles(content: Content, files: ReadonlyMap<number, SendableFile>): ReadyFiles {

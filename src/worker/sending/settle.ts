@@ -15,7 +15,7 @@ import { masked } from '../../kernel/masked.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
-import { putOff } from '../../lanes/messages/claim.ts'
+import { delayMessage } from '../../lanes/messages/claim.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
@@ -333,7 +333,7 @@ async function unconfirmed(
 ): Promise<JobEnd> {
   const { redis, config, backoff, log } = deps
   const { problem, coolsLane } = outcome
-  // Before the first await: an answer that comes meanwhile ends the row.
+  // Count before the first await: a success that arrives later resets the streak.
   const isOutage = backoff.isOutage(id.lane)
   const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
   await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
@@ -351,13 +351,13 @@ async function unconfirmed(
 
 /** The same once its outcome is written down, which alone makes it wait. */
 async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
-  await bestEffort(log, id, () => putOff(redis, id, ms))
+  await bestEffort(log, id, () => delayMessage(redis, id, ms))
   return { kind: 'waits', ms }
 }
 
 /** Only this message waits. Dying before its job is put off too is harmless: its claims are refused until then. */
 export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
-  await putOff(redis, id, ms)
+  await delayMessage(redis, id, ms)
   return { kind: 'waits', ms }
 }
 

@@ -176,7 +176,7 @@ async function claimAll(
     const notBefore = putOff.get(each)
     const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
     const person = several.get(each)?.[0]
-    return { id, message: asked, from, person, attempt: newAttemptId(), holdMs: files.waiting.get(each) }
+    return { id, message: asked, from, person, attempt: newAttemptId(), delayMs: files.waiting.get(each) }
   })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }

@@ -12,13 +12,13 @@ import {
   holdUpload,
   keepUpload,
   releaseUpload,
-  restUpload,
+  backOffUpload,
   type UploadedContent,
-  type UploadRest,
+  type UploadBackoff,
 } from '../../gallery/uploads.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import { createSharedRoom } from '../../kernel/shared-room.ts'
+import { createAccountSlots } from '../../kernel/account-slots.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { type Outcome, outcomeOf, type Problem } from '../../model/messages/outcome.ts'
 import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
@@ -83,7 +83,7 @@ export type Uploads = ReturnType<typeof createUploads>
 export function createUploads(deps: UploadDeps) {
   const { redis, log } = deps
   const stopping = new AbortController()
-  const room = createSharedRoom(UPLOADS_AT_ONCE)
+  const slots = createAccountSlots(UPLOADS_AT_ONCE)
 
   /**
    * How a message of the sender can name the file. Begins to upload it where that is needed, and does not wait for it. Rejects
@@ -105,12 +105,12 @@ export function createUploads(deps: UploadDeps) {
       if (known.isOld) begin(entry, file)
       return { kind: 'ready', source: { id: known.id }, hash, name }
     }
-    if (known.kind === 'rests') return restOf(known.rest)
+    if (known.kind === 'backing_off') return whileBackingOff(known.backoff)
     begin(entry, file)
     return { kind: 'waits', ms: UNDER_WAY_MS, problem: underWay }
   }
 
-  const restOf = ({ outcome, code, sentence, ms }: UploadRest): SendableFile =>
+  const whileBackingOff = ({ outcome, code, sentence, ms }: UploadBackoff): SendableFile =>
     outcome === 'refused'
       ? { kind: 'refused', problem: { code, sentence } }
       : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
@@ -119,11 +119,11 @@ export function createUploads(deps: UploadDeps) {
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
     const name = `${entry.sender.id} ${file.hash}`
     const { account } = entry.sender
-    if (stopping.signal.aborted || !room.mayBegin(name, account)) return
+    if (stopping.signal.aborted || !slots.mayBegin(name, account)) return
     const upload = uploadHeld(entry, file).catch((error: unknown) => {
       log[isRedisAway(error) ? 'warn' : 'error']({ lane: entry.sender.id, file: file.id, err: error }, 'upload.broken')
     })
-    room.begin(name, account, upload)
+    slots.begin(name, account, upload)
   }
 
   async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
@@ -140,7 +140,7 @@ export function createUploads(deps: UploadDeps) {
     try {
       const found = await findUpload(redis, of, Date.now())
       // Another worker was faster.
-      if (found.kind === 'rests' || (found.kind === 'uploaded' && !found.isOld)) return
+      if (found.kind === 'backing_off' || (found.kind === 'uploaded' && !found.isOld)) return
       await uploadOnce(entry, file, of, AbortSignal.any([lost.signal, stopping.signal]))
     } finally {
       clearInterval(holding)
@@ -185,7 +185,7 @@ export function createUploads(deps: UploadDeps) {
     const said = `WhatsApp does not take the file: ${sentence}`
     const askedMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
     const isRefused = outcome.kind === 'failed'
-    const ms = await restUpload(redis, of, { outcome: isRefused ? 'refused' : 'waits', code, sentence: said }, askedMs)
+    const ms = await backOffUpload(redis, of, { outcome: isRefused ? 'refused' : 'waits', code, sentence: said }, askedMs)
     const about = { lane: of.lane, file: file.id, code, wait_ms: ms }
     if (isRefused) log.warn(about, 'upload.refused')
     else log.warn(about, 'upload.failed')
@@ -199,7 +199,7 @@ export function createUploads(deps: UploadDeps) {
     const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : 'file_unreadable'
     const sentence = isGone ? 'The bytes of the file are gone.' : 'The file cannot be read from where files are kept.'
     log.error({ lane: of.lane, file: file.id, err: error }, 'upload.unreadable')
-    await restUpload(redis, of, { outcome: isGone ? 'refused' : 'waits', code, sentence })
+    await backOffUpload(redis, of, { outcome: isGone ? 'refused' : 'waits', code, sentence })
   }
 
   return {
@@ -213,7 +213,7 @@ export function createUploads(deps: UploadDeps) {
         const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
         if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
         // With none of its own it only waits: another worker uploads it.
-        await room.oneOver(UNDER_WAY_MS)
+        await slots.oneOver(UNDER_WAY_MS)
       }
     },
 
@@ -226,7 +226,7 @@ export function createUploads(deps: UploadDeps) {
     /** Breaks off what is under way; another worker begins anew. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
-      await room.allOver(limitMs)
+      await slots.allOver(limitMs)
     },
   }
 }

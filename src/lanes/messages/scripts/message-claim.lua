@@ -43,7 +43,7 @@
 --   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
---   holdMs?         of a message that is not to be sent for so long from now on
+--   delayMs?        for which the message is not to be sent
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, and marks besides if there are any: 1 if it is the probe of its lane, 2 if another worker has
 -- reserved slots of the lane since this one did; {'error', text} of one that failed.
@@ -77,7 +77,7 @@ for i = 1, #each do
 end
 local found = redis.call('MGET', unpack(asked))
 local probe = found[2]
-local coolMs = cooldownLeft(found[1], probe, now)
+local cooldownMs = cooldownLeft(found[1], probe, now)
 local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 local areNew = redis.call('EXISTS', unpack(known)) == 0
@@ -123,7 +123,7 @@ end
 local function endJob(m)
   if m.place then dropJob(m.job, m.id, m.place) end
 end
-local function putOff(m, ms)
+local function delayMessage(m, ms)
   if m.place then delayJob(m.job, m.id, m.place, now, ms) end
 end
 
@@ -138,7 +138,7 @@ local m = {
 }
 local event = { kind = 'claim' }
 local function claim(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, holdMs =
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, delayMs =
     unpack(each[i], 1, 11)
   local id, place = ids .. ulid, places[i]
   local record, job = records .. ulid, jobs .. id
@@ -166,13 +166,13 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
-    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, holdMs or 0)
+    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, delayMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
-      putOff(m, waitMs)
+      delayMessage(m, waitMs)
       return { 'message_waits', p.state, waitMs }
     end
-    if coolMs > 0 then return { 'lane_cooldown', p.state, coolMs } end
+    if cooldownMs > 0 then return { 'lane_cooldown', p.state, cooldownMs } end
     if pace then
       slotUs = lane.next()
       local early = tooEarly(slotUs, aheadUs)
@@ -181,10 +181,10 @@ local function claim(i)
     -- Last: a recipient's turn is used up by asking. Read again, for another message of this step may have used one.
     local text = found[2 * i + 1] and redis.call('GET', cooldowns .. recipient)
     local ms = text and mustWait(cooldowns .. recipient, text, now)
-    -- What cannot go in time comes back when it is over, so that it is told then.
+    -- Clamp the delay to the validity: the job is then due when the message expires, and reports it.
     if ms then
       ms = math.min(ms, validUntil - now)
-      putOff(m, ms)
+      delayMessage(m, ms)
       return { 'recipient_cooldown', p.state, ms }
     end
   end
@@ -218,7 +218,7 @@ local function claim(i)
   end
   -- Should its worker die, the next one goes when it is taken for lost.
   coolLane(laneCooldown, lostAfterMs, now, string.match(probe, '|(.*)'))
-  coolMs = PROBE_LOOK_MS
+  cooldownMs = PROBE_LOOK_MS
   return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 3 or 1 }
 end
 

@@ -35,7 +35,7 @@ local function forEach(each, campaigns, take)
   local results, seen = {}, {}
   for i = 1, #each do
     local ulid = each[i][1]
-    -- The same message once more: the end knows no order.
+    -- Write what is gathered first: the batched writes lose the order of two steps of one message.
     if seen[ulid] then writeSets() end
     seen[ulid] = true
     local ok, result = pcall(take, i)

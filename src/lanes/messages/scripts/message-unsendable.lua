@@ -56,7 +56,7 @@ end
 local function isStopped(m, p, exists, now)
   if not m.run or p.state ~= QUEUED then return false end
   local campaign = stateOfCampaign(m.campaigns .. m.run)
-  -- Of a campaign that is done, a person may have queued a message again.
+  -- A campaign that is done may have requeued messages.
   if campaign == 'running' or (campaign == 'done' and exists) then return false end
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
   if exists and (campaign == 'cancelled' or not campaign) then

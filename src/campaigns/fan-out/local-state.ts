@@ -1,4 +1,4 @@
-// Measurements of a campaign that a worker keeps between the turns of its fan-out. They are not needed: another worker, or
+// Measurements of a campaign that a worker keeps between the time slices of its fan-out. They are not needed: another worker, or
 // the same one after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/senders.ts'
@@ -10,12 +10,12 @@ import { createFailureBreaker } from './circuit-breaker.ts'
 import { createStuckCheck } from './feed.ts'
 import { createFeeding, createMeter } from './feeding.ts'
 
-/** Campaigns remembered; beyond that those are forgotten whose turn was longest ago. Each is a few KB. */
+/** Campaigns remembered; beyond that the least recently used are forgotten. Each is a few KB. */
 const MOST = 2_000
 
-export type Memory = ReturnType<typeof createMemory>
+export type LocalState = ReturnType<typeof createLocalState>
 
-function createMemory(campaign: Campaign) {
+function createLocalState(campaign: Campaign) {
   return {
     feeding: createFeeding(campaign.pace),
     breaker: createFailureBreaker(),
@@ -35,15 +35,15 @@ function createMemory(campaign: Campaign) {
 }
 
 /** Of all campaigns of one worker; a new epoch of a campaign begins without any. */
-export function createMemories() {
-  const known = new LRUCache<string, { epoch: number; memory: Memory }>({ max: MOST })
+export function createLocalStates() {
+  const known = new LRUCache<string, { epoch: number; local: LocalState }>({ max: MOST })
   return {
-    of(campaign: Campaign): Memory {
+    of(campaign: Campaign): LocalState {
       const entry = known.get(idOf(campaign))
-      if (entry?.epoch === campaign.epoch) return entry.memory
-      const memory = createMemory(campaign)
-      known.set(idOf(campaign), { epoch: campaign.epoch, memory })
-      return memory
+      if (entry?.epoch === campaign.epoch) return entry.local
+      const local = createLocalState(campaign)
+      known.set(idOf(campaign), { epoch: campaign.epoch, local })
+      return local
     },
     forget(campaign: Campaign): void {
       known.delete(idOf(campaign))
@@ -51,7 +51,7 @@ export function createMemories() {
   }
 }
 
-export type Memories = ReturnType<typeof createMemories>
+export type LocalStates = ReturnType<typeof createLocalStates>
 
 /**
  * What a person may change while the campaign runs: the rate of the lane (messages per second), and the template, when one

@@ -19,7 +19,7 @@ import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMe
 import { defineMessageScript } from './messages/message-script.ts'
 
 /** The state of one lane, read in one atomic step. */
-export interface LaneSurvey {
+export interface SweepState {
   lane: number
   /** Jobs that wait for a worker. */
   waiting: number
@@ -31,25 +31,25 @@ export interface LaneSurvey {
   activeChunks: number
   /** Chunk that goes next; undefined when none waits, or nobody may take it up. */
   chunkHead: string | undefined
-  /** Campaigns that a worker has to look after. */
+  /** Campaigns that a worker must watch. */
   activeCampaigns: number
   /** The lane is paused or in a cooldown. Only known while jobs wait. */
   isHeld: boolean
   /** Job that goes next; undefined when none waits. */
   head: string | undefined
-  /** When the sweep must look at the next message (epoch ms); undefined when none is to be looked at. */
-  nextReviewAt: number | undefined
+  /** When the next message is due for the sweep (epoch ms); undefined without one. */
+  nextSweepAt: number | undefined
   /** When the next status poll is due (epoch ms); undefined when none is. */
   nextPollAt: number | undefined
-  /** When the lane was looked at, by the clock that these times are of (epoch ms). */
+  /** When this was read, by the same clock as the times above (epoch ms). */
   nowMs: number
 }
 
-const surveyScript = defineScript(import.meta.url, 'lane-survey')
+const sweepStateScript = defineScript(import.meta.url, 'lane-sweep-state')
 const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])
-const surveyReply = z.tuple([
+const sweepStateReply = z.tuple([
   z.number(),
   z.number(),
   z.number(),
@@ -65,13 +65,13 @@ const surveyReply = z.tuple([
   z.number(),
 ])
 
-/** Looks at lanes in one round trip, one command each. */
-export function surveyLanes(redis: Redis, lanes: readonly number[]): Promise<LaneSurvey[]> {
-  return Promise.all(lanes.map((lane) => surveyLane(redis, lane)))
+/** Reads lanes in one round trip, one command each. */
+export function readSweepStates(redis: Redis, lanes: readonly number[]): Promise<SweepState[]> {
+  return Promise.all(lanes.map((lane) => readSweepState(redis, lane)))
 }
 
-async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
-  const reply = await surveyScript(redis, {
+async function readSweepState(redis: Redis, lane: number): Promise<SweepState> {
+  const reply = await sweepStateScript(redis, {
     ...laneBacklogKeys(lane),
     meta: laneMetaKey(lane),
     cooldown: laneCooldownKey(lane),
@@ -83,7 +83,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     chunkLimiter: laneChunkLimiterKey(lane),
   })
   const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
-    surveyReply.parse(reply)
+    sweepStateReply.parse(reply)
   const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
   return {
     lane,
@@ -96,7 +96,7 @@ async function surveyLane(redis: Redis, lane: number): Promise<LaneSurvey> {
     chunkHead: chunkHead === '' ? undefined : chunkHead,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
-    nextReviewAt: earliest(openAt, queuedAt),
+    nextSweepAt: earliest(openAt, queuedAt),
     nextPollAt,
     nowMs,
   }
@@ -108,7 +108,7 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** Puts back in line what only seems to be in sending, as when its record was lost; returns how many there were. */
+/** Requeues jobs listed as active whose record is not `sending`; returns how many. */
 export async function mendActive(redis: Redis, lane: number): Promise<number> {
   const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
   return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))
@@ -118,14 +118,14 @@ const takeScript = defineScript(import.meta.url, 'due-lanes-take')
 const settleScript = defineScript(import.meta.url, 'due-lanes-settle')
 const takeReply = z.tuple([z.number()], z.coerce.number().int())
 
-/** Lanes that the sweep has taken to look at. */
+/** Lanes that this sweep has taken. */
 export interface DueLanes {
-  /** When they are looked at again unless the look ends otherwise (epoch ms). */
+  /** When they are due again unless settled (epoch ms). */
   till: number
   lanes: number[]
 }
 
-/** The sweep looks at once at a lane that nobody has marked (queues.ts marks those with new work). */
+/** Marks a lane as due now unless it is marked (queues.ts marks lanes with new work). */
 export async function markUnmarkedLane(redis: Redis, lane: number): Promise<void> {
   await redis.zadd(rootKeys.dueLanes, 'NX', 0, String(lane))
 }
@@ -137,12 +137,12 @@ export async function takeDueLanes(redis: Redis, againMs: number, most: number):
   return { till, lanes }
 }
 
-/** Ends a look: each lane with its next time (epoch ms), or undefined when nothing is left in it. */
+/** Ends a sweep of lanes: when each is due next (epoch ms), or undefined when nothing is left in it. */
 export async function settleDueLanes(
   redis: Redis,
   till: number,
   next: readonly { lane: number; atMs: number | undefined }[],
 ): Promise<void> {
   if (next.length === 0) return
-  await settleScript(redis, { due: rootKeys.dueLanes }, { putOffTo: till, looks: next })
+  await settleScript(redis, { due: rootKeys.dueLanes }, { takenUntil: till, times: next })
 }

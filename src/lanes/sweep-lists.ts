@@ -1,4 +1,4 @@
-// Messages of a lane that the sweep must look at, and status polls that are due.
+// The sweep's lists of messages of a lane, and when its next status poll is due.
 import type { MessageId } from '../kernel/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inDoubtKey, messageKey, pollKey, queuedAgainKey, rootKeys } from '../redis/keys.ts'
@@ -15,7 +15,7 @@ export type SweepList = 'in_doubt' | 'queued_again'
 const listKey = (list: SweepList, lane: number): string =>
   list === 'in_doubt' ? inDoubtKey(lane) : queuedAgainKey(lane)
 
-/** ULIDs of messages whose time to be looked at has come, the oldest first. */
+/** ULIDs of messages that are due for the sweep, the oldest first. */
 export async function overdueMessages(
   redis: Redis,
   list: SweepList,
@@ -26,14 +26,14 @@ export async function overdueMessages(
   return redis.zrangebyscore(listKey(list, lane), '-inf', nowMs, 'LIMIT', 0, most)
 }
 
-/** How many messages of the lane the sweep has still to look at: in doubt, and queued again. */
-export async function awaitingReview(redis: Redis, lane: number): Promise<{ inDoubt: number; queuedAgain: number }> {
+/** How many messages of the lane are on its lists: in doubt, and queued again. */
+export async function countOnSweepLists(redis: Redis, lane: number): Promise<{ inDoubt: number; queuedAgain: number }> {
   const [inDoubt, queuedAgain] = await Promise.all([redis.zcard(inDoubtKey(lane)), redis.zcard(queuedAgainKey(lane))])
   return { inDoubt, queuedAgain }
 }
 
-/** Messages on the list are looked at at this time (epoch ms), unless they left it meanwhile. */
-export async function rescheduleReview(
+/** Sets when messages on the list are due (epoch ms), unless they left it meanwhile. */
+export async function rescheduleSweep(
   redis: Redis,
   list: SweepList,
   lane: number,
@@ -43,14 +43,14 @@ export async function rescheduleReview(
   if (ulids.length > 0) await redis.zadd(listKey(list, lane), 'XX', ...ulids.flatMap((ulid) => [atMs, ulid]))
 }
 
-/** Puts a message on the list where its state belongs, in one step with reading it; on none when nothing is left to do. */
-export async function fileMessage(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+/** Puts a message on the list of its state, in one step with reading it; on none when nothing is left to do. */
+export async function listForSweep(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   const keys = { record: messageKey(lane, ulid), inDoubt: inDoubtKey(lane), queuedAgain: queuedAgainKey(lane) }
   await fileScript(redis, keys, { ulid })
 }
 
 /** Takes a message off both lists: its sender is gone, so that nobody can say what to do about it. */
-export async function removeFromReview(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
+export async function removeFromSweepLists(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }
 

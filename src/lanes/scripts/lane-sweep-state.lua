@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- One look at a lane.
+-- Reads what the sweeper needs to know of a lane, in one step.
 --
 -- Keys:
 --   waiting         LIST    jobs, the next one last: BullMQ's
@@ -19,7 +19,7 @@
 -- Output: {waiting, delayed, active, active campaigns, '1' when the lane is held, job that goes next ('' = none),
 -- earliest time (ms) of inDoubt, queuedAgain and polls, each '' when there is none,
 -- chunks that wait, are delayed or worked on, those that are worked on, chunk that goes next and may ('' = none),
--- the time of this look (ms)}
+-- the time (ms)}
 local waiting, prioritized, delayed, active, meta, cooldown, inDoubt, queuedAgain, polls, activeCampaigns, chunksWaiting, chunksDelayed, chunksActive, chunkLimiter = unpack(KEYS)
 local function earliest(key)
   return redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2] or ''

@@ -1,13 +1,13 @@
-// Work for accounts that one process does side by side. An account may have as much under way as is left free, so that one
-// whose WhatsApp hangs leaves room for others.
+// Bounds the work for accounts that one process does at once. An account may take at most as many slots as are still free, so
+// that one whose WhatsApp hangs leaves slots for the others.
 import { waitAtMost } from './deadline.ts'
 
-export function createSharedRoom(most: number) {
+export function createAccountSlots(most: number) {
   const running = new Map<string, { account: number; over: Promise<void> }>()
   const all = (): Promise<void>[] => [...running.values()].map(({ over }) => over)
 
   return {
-    /** Whether the work of this name may begin: it is not under way, and there is room for the account. */
+    /** Whether the work of this name may begin: it is not under way, and the account has a free slot. */
     mayBegin(name: string, account: number): boolean {
       const own = [...running.values()].filter((each) => each.account === account).length
       return !running.has(name) && own < most - running.size

@@ -1,0 +1,17 @@
+#!lua
+-- Gives an erasure its round: the one after the latest of its account, or after the one that is being worked on where the
+-- account has none to come. So accounts take turns, however many erasures one of them asks for.
+--
+-- Keys:
+--   rounds    HASH  account -> its latest round, and `now` -> the round that is being worked on
+-- Arguments:
+--   account
+--   keepMs   without another erasure for so long it all begins anew
+-- Output: the round, from 1
+local rounds = unpack(KEYS)
+local account, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local known = redis.call('HMGET', rounds, account, 'now')
+local round = math.max(tonumber(known[1] or '0'), tonumber(known[2] or '0')) + 1
+redis.call('HSET', rounds, account, round)
+redis.call('PEXPIRE', rounds, keepMs)
+return round
