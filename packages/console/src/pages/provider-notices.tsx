@@ -1,6 +1,6 @@
 // What WhatsApp has told of accounts, numbers and templates besides messages, live, by field, sender and template.
 import type { NoticeDocument as Notice } from '../../../../src/model/notice.ts'
-import { ACCOUNT_UPDATE_FIELDS } from '../../../../src/providers/news.ts'
+import { ACCOUNT_UPDATE_FIELDS } from '../../../../src/providers/account-updates.ts'
 import { counted } from '../logic/numbers.ts'
 import { noticeTone } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
