@@ -1,4 +1,4 @@
-// `npm run docs`: renews the made parts of docs/reference, builds docs/ as a site and serves it on loopback.
+// `npm run docs`: renews the made parts of docs/, builds docs/ as a site and serves it on loopback.
 // `-- --build` only builds, into docs/.vitepress/dist. `-- --reference` only renews the made parts. `-- --check` says which
 // of them are out of date and exits with 1 if any is.
 import { spawnSync } from 'node:child_process'

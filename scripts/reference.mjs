@@ -1,6 +1,6 @@
-// The parts of docs/reference that are made from the product itself: the settings from their schema, the command line
-// from commander, and under each address of docs/reference/http what the route table says of it. Each part stands in its
-// page between two comments, so that it can be read without a build.
+// The parts of docs/ that are generated from the product: the settings from their schema, the command line from commander, what
+// the route table says of each address, and the simulator's numbers. Each part is committed in its page, between two comments,
+// so that the page reads without a build.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
@@ -8,18 +8,20 @@ import { root } from './prepare.mjs'
 const END = '<!-- end -->'
 const marker = (name) => `<!-- made: ${name} -->`
 
-/** Writes the made parts into their pages. Returns the pages that were not as they should be; `isDry` only looks. */
+/** Writes the made parts into their pages and returns the pages that were out of date; `isDry` writes nothing. */
 export async function writeReference({ isDry = false } = {}) {
   const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href)
-  const [{ settings }, { createProgram }, { createDescription }] = await Promise.all([
+  const [{ settings }, { createProgram }, { createDescription }, { BEHAVIOURS }] = await Promise.all([
     load('kernel/config.js'),
     load('cli/program.js'),
     load('producer/openapi/document.js'),
+    load('simulator/behaviours.js'),
   ])
   const program = await createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
   const made = new Map([
     ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
     ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(program))],
+    ['docs/guides/simulator.md', (page) => fill(page, 'numbers', numbersTable(BEHAVIOURS))],
   ])
   const description = createDescription('0.0.0')
   for (const name of readdirSync(join(root, 'docs/reference/http'))) {
@@ -71,6 +73,16 @@ function settingsTable(settings) {
   })
   return tableOf(['Variable', 'Default', 'Meaning'], rows)
 }
+
+// Simulator
+
+function numbersTable(behaviours) {
+  const rows = behaviours.map(({ number, name, sentence }) => [spaced(number), `\`${name}\``, sentence])
+  return tableOf(['Number', 'Name', 'What happens'], rows)
+}
+
+/** 15550100201 as people write it: +1 555 010 0201. */
+const spaced = (digits) => digits.replace(/^(\d)(\d{3})(\d{3})(\d{4})$/, '+$1 $2 $3 $4')
 
 // Command line
 

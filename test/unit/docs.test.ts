@@ -203,7 +203,7 @@ test('every setting that is named exists', () => {
   expect(faultsOf((page) => named(page).filter((name) => !known.has(name)))).toEqual([])
 })
 
-test('settings, command line and addresses in docs/reference are those of the product', () => {
+test('settings, command line, addresses and the simulator’s numbers in docs are those of the product', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/docs.mjs', '--check'], { encoding: 'utf8' })
   expect(stderr.replaceAll(/^.*Building.*\n/gm, '')).toBe('')
   expect(status).toBe(0)

@@ -1,7 +1,7 @@
 // The table of misbehaviour. Each row has a name (for the control endpoint), a recipient number that always draws it,
 // a sentence for people, and what it changes of the three parts in which a request is handled: whether it is refused,
 // how it is answered once accepted, and what becomes of the message afterwards. Every other number behaves well.
-// docs/guides/simulator.md prints this table and a test keeps the two equal.
+// `npm run docs -- --reference` writes this table into docs/guides/simulator.md.
 
 import { type ChatErrorCode, chatError } from './chat-errors.ts'
 import {
