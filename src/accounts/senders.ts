@@ -6,7 +6,7 @@ import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '.
 import type { ProviderSender } from '../model/provider.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
-import { type Freshness, setNewest, type Reported, reportedField, reportedText } from '../redis/newest.ts'
+import { type Freshness, type Reported, reportedField, reportedText, setNewest } from '../redis/newest.ts'
 import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
 import { retainedLanes } from './retained-lanes.ts'
 

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import { templateStatesKey } from '../redis/keys.ts'
-import { readReported, type Freshness, setNewest } from '../redis/newest.ts'
+import { type Freshness, readReported, setNewest } from '../redis/newest.ts'
 
 export type TemplateGroup = 'status' | 'category' | 'quality' | 'components'
 

@@ -13,8 +13,8 @@ import {
   setSyncDue,
 } from '../accounts/template-syncs.ts'
 import { releaseTemplates } from '../accounts/templates.ts'
-import { repeatedly } from '../kernel/repeatedly.ts'
 import { createAccountSlots } from '../kernel/account-slots.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'

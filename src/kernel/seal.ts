@@ -100,7 +100,9 @@ function keyOf(secretKey: string): Key {
 
 const textOf = (context: SealContext): Buffer =>
   Buffer.from(
-    JSON.stringify('sender' in context ? ['token', context.sender, context.baseUrl] : ['webhook', context.account, context.name]),
+    JSON.stringify(
+      'sender' in context ? ['token', context.sender, context.baseUrl] : ['webhook', context.account, context.name],
+    ),
   )
 
 function open(key: Key, bytes: Buffer, context: Buffer): string | undefined {

@@ -109,7 +109,11 @@ async function settleCount(
   { nowMs }: At,
 ): Promise<void> {
   const { budget, counts, people } = keysOf(owner)
-  await settleCountScript(redis, { budget, counts }, { people: people(''), ...budgetCell(names), hasLeft, given: nowMs })
+  await settleCountScript(
+    redis,
+    { budget, counts },
+    { people: people(''), ...budgetCell(names), hasLeft, given: nowMs },
+  )
 }
 
 const capScript = defineScript(import.meta.url, 'rules-cap')

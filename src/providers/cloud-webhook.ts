@@ -5,10 +5,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import { ACCOUNT_UPDATE_FIELDS, type AccountUpdate } from './account-updates.ts'
 import { personItem, type ReceivedMessage, readReceived } from './cloud-received.ts'
 import { type Preference, readPreference, readStatus, type StatusUpdate } from './cloud-statuses.ts'
-import { ACCOUNT_UPDATE_FIELDS, type AccountUpdate } from './account-updates.ts'
-import { preferenceUpdate, type Read, readAccountUpdate, numberUpdates } from './read-account-update.ts'
+import { numberUpdates, preferenceUpdate, type Read, readAccountUpdate } from './read-account-update.ts'
 import { idText, metadata, spare, webhookTime } from './webhook-fields.ts'
 import { itemsOfPeople, namingsOf, type WebhookNaming } from './webhook-names.ts'
 
@@ -136,7 +136,8 @@ function collect(content: WebhookContent, origin: Origin, read: () => Read | und
     return
   }
   const update = read()
-  if (update !== undefined) content.accountUpdates.push({ ...update, wabaId: origin.wabaId, atMs: origin.atMs ?? update.atMs })
+  if (update !== undefined)
+    content.accountUpdates.push({ ...update, wabaId: origin.wabaId, atMs: origin.atMs ?? update.atMs })
 }
 
 function* readersOfChange(value: unknown, content: WebhookContent, origin: Origin): Generator<() => void> {

@@ -73,7 +73,8 @@ export function createGraphApi(version: string, now: () => number = Date.now) {
       )
       const answer = parseJson(await readText(body, bytes))
       const backoffMs = backoffOf(headers)
-      if (statusCode !== 200) return refusalOf(statusCode, answer, { token, backoffMs: backoffMs ?? retryAfterOf(headers) })
+      if (statusCode !== 200)
+        return refusalOf(statusCode, answer, { token, backoffMs: backoffMs ?? retryAfterOf(headers) })
       if (typeof answer !== 'object' || answer === null) return { kind: 'unavailable', cause: 'unreadable_answer' }
       // A proxy may answer 200 to an error.
       if ('error' in answer) return refusalOf(statusCode, answer, { token, backoffMs })

@@ -1,8 +1,8 @@
 // Reads a change of a webhook that is not about messages. A field that is unknown, or not as WhatsApp documents it, is
 // reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
+import type { AccountUpdate, AccountUpdateField, FieldUpdate } from './account-updates.ts'
 import { type Preference, problemOf, reportedError } from './cloud-statuses.ts'
-import type { AccountUpdateField, AccountUpdate, FieldUpdate } from './account-updates.ts'
 import * as ofAccount from './updates-of-accounts.ts'
 import * as ofTemplates from './updates-of-templates.ts'
 import { constant, metadata, plainText, spare, webhookTime } from './webhook-fields.ts'

@@ -10,7 +10,7 @@ import type { LaneQueues } from '../lanes/queues.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Notice } from '../model/notice.ts'
 import { setReportedLimit } from '../portfolios/portfolios.ts'
-import type { Change, AccountUpdate } from '../providers/account-updates.ts'
+import type { AccountUpdate, Change } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isSameReport } from '../redis/newest.ts'
 import { observerOf } from '../redis/observe.ts'
@@ -31,7 +31,11 @@ const SENTENCE_MAX = 300
  * Changes what the update is about and keeps it as a notice of each account it concerns, else of the installation.
  * `account` is the one of the address it came to. Says what came of each notice.
  */
-export async function applyAccountUpdate(deps: AccountUpdateDeps, update: AccountUpdate, account: number | undefined): Promise<Kept[]> {
+export async function applyAccountUpdate(
+  deps: AccountUpdateDeps,
+  update: AccountUpdate,
+  account: number | undefined,
+): Promise<Kept[]> {
   const nowMs = Date.now()
   // A time in the future comes from a wrong clock, and nothing would be newer than it for so long.
   const atMs = Math.min(update.atMs ?? nowMs, nowMs)
@@ -54,7 +58,11 @@ async function listAgain(redis: Redis, { account, senders }: Affected, { wabaId 
   for (const id of known) await askForSync(redis, { account, wabaId: id }, 'webhook')
 }
 
-function noticeOf(update: AccountUpdate, { account, senders }: Affected, times: { atMs: number; nowMs: number }): Notice {
+function noticeOf(
+  update: AccountUpdate,
+  { account, senders }: Affected,
+  times: { atMs: number; nowMs: number },
+): Notice {
   const isOfNumber = update.digits !== undefined || update.phoneNumberId !== undefined
   return {
     at: times.atMs,
@@ -77,7 +85,11 @@ interface OneChange {
   atMs: number
 }
 
-async function apply(deps: AccountUpdateDeps, { account, senders }: Affected, { update, change, atMs }: OneChange): Promise<void> {
+async function apply(
+  deps: AccountUpdateDeps,
+  { account, senders }: Affected,
+  { update, change, atMs }: OneChange,
+): Promise<void> {
   const { redis } = deps
   switch (change.of) {
     case 'template': {

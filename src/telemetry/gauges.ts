@@ -71,7 +71,10 @@ const OF_PORTFOLIOS: readonly (readonly [name: string, help: string, value: (of:
 /** The gauges of a process, in its registry; `clock` in ms. `refresh` brings them up to date. */
 export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () => number) {
   const registers = [registry]
-  const ofAll = INSTALLATION_GAUGES.map(([name, help, value]) => ({ value, gauge: new Gauge({ name, help, registers }) }))
+  const ofAll = INSTALLATION_GAUGES.map(([name, help, value]) => ({
+    value,
+    gauge: new Gauge({ name, help, registers }),
+  }))
   const campaigns = new Gauge({
     name: 'laneway_campaigns',
     help: 'Active campaigns by state.',

@@ -141,7 +141,9 @@ test('nobody is let out by a budget or a cap that has ended only by such a clock
   await look(0)
   await look(30 * DAY_MS)
   const ask = { name: 'm1', names: ['491512'], isMarketing: true, isCampaign: true, opensConversation: false }
-  const error = await checkProviderRules(world.redis, { lane: 1 }, [ask], { mostHeld: 1 }).catch((thrown: unknown) => thrown)
+  const error = await checkProviderRules(world.redis, { lane: 1 }, [ask], { mostHeld: 1 }).catch(
+    (thrown: unknown) => thrown,
+  )
   expect(isRedisAway(error), String(error)).toBe(true)
 })
 

@@ -1,6 +1,6 @@
 // Pins: how long and how many secrets of an endpoint sign, and that all of them are sealed anew. Real: Redis.
 import { beforeEach, expect, test } from 'vitest'
-import { placeOf, resealEndpoint, rotateSecret, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
+import { resealEndpoint, rotateSecret, sealContextOf, secretsAt } from '../../src/events/store/endpoint-secrets.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
@@ -20,7 +20,7 @@ withOwnRedis((own) => {
 beforeEach(async () => {
   count += 1
   name = { account: 1, id: `ep_${count}` }
-  await endpointRecord(redis, 1, name.id).change({ secret: seal.encrypt('first')(placeOf(name)) })
+  await endpointRecord(redis, 1, name.id).change({ secret: seal.encrypt('first')(sealContextOf(name)) })
 })
 
 async function stored() {

@@ -12,7 +12,7 @@ import { keepIndexed } from '../../src/lanes/messages/message-index.ts'
 import { newMessageOf } from '../../src/lanes/messages/record-format.ts'
 import { recordStatus } from '../../src/lanes/messages/steps.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
-import type { Place } from '../../src/messages/lookup/entries.ts'
+import type { Cursor } from '../../src/messages/lookup/entries.ts'
 import { findMessages } from '../../src/messages/lookup/find-messages.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
 import { listedReceived, listedSent } from '../../src/messages/lookup/message-document.ts'
@@ -72,7 +72,7 @@ const senderOf = (id: number): Sender => ({
 /** All pages of a list. */
 async function listed(lanes: readonly number[], filter: MessageFilter = {}, limit = 1_000): Promise<ListedMessage[]> {
   const found: ListedMessage[] = []
-  let after: Place | undefined
+  let after: Cursor | undefined
   do {
     const senders = lanes.map(senderOf)
     const page = await findMessages(store.redis, { senders, filter, limit, after, nowMs: Date.now(), lists })

@@ -2,9 +2,9 @@
 // reads it is found. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
+import { mendActive } from '../../src/lanes/due-lanes.ts'
 import { deadLetter, nextJobs, releaseRead } from '../../src/lanes/jobs.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
-import { mendActive } from '../../src/lanes/due-lanes.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { deadLettersOn, readLongAgo, waitingOn } from '../support/state/lanes.ts'

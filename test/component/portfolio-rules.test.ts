@@ -15,15 +15,15 @@ import {
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
 import {
-  type RuleVerdict,
   type Ask,
-  checkProviderRules,
   cap,
   cappedUntil,
+  checkProviderRules,
   commitCount,
-  refundCount,
   heldNow,
   keepHeldPlace,
+  type RuleVerdict,
+  refundCount,
   releaseHeldPlace,
   showPortfolio,
   usage,
@@ -247,7 +247,9 @@ describe('a cap', () => {
 
   test('of a sender without a portfolio is its own', async () => {
     await cap(redis, { lane: 7 }, person(1), { forMs: DAY })
-    expect(verdicts(await checkProviderRules(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual(['person_capped'])
+    expect(verdicts(await checkProviderRules(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual([
+      'person_capped',
+    ])
     expect(await checkProviderRules(redis, { lane: 8 }, [askOf(1)], { mostHeld: 100 })).toEqual([{ verdict: 'ok' }])
   })
 })

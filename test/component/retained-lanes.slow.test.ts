@@ -3,7 +3,7 @@
 // Redis, HTTP, producer, relay, an endpoint. Stood in for: the passing of weeks, by a later time.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { keepLaneUntil, retainedLanes, lanesKeptUntil } from '../../src/accounts/retained-lanes.ts'
+import { keepLaneUntil, lanesKeptUntil, retainedLanes } from '../../src/accounts/retained-lanes.ts'
 import { findSender, listKeptSenders, listSenders } from '../../src/accounts/senders.ts'
 import { forgetLanes } from '../../src/admin/expiry.processor.ts'
 import { dropSender } from '../../src/admin/senders.ts'

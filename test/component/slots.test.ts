@@ -4,7 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/kernel/message-id.ts'
-import { type ClaimResult, putOff, reserveSlots, type Slot, type SlotTerms } from '../../src/lanes/messages/claim.ts'
+import {
+  type ClaimResult,
+  delayMessage,
+  reserveSlots,
+  type Slot,
+  type SlotTerms,
+} from '../../src/lanes/messages/claim.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { MISSED_SLOT } from '../../src/model/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
@@ -94,7 +100,7 @@ describe('a claim', () => {
     const last = await latest(lane)
     expect(await claimOn(lane, { validMs: -1 })).toEqual({ verdict: 'done', state: 'expired' })
     const waiting = newId(lane)
-    await putOff(redis, waiting, HOUR)
+    await delayMessage(redis, waiting, HOUR)
     expect(await claimOn(lane, { id: waiting })).toMatchObject({ verdict: 'message_waits', state: 'queued' })
     await cooldownOf(redis, lane).put((await redisNowMs(redis)) + HOUR)
     expect(await claimOn(lane)).toMatchObject({ verdict: 'lane_cooldown' })
@@ -315,7 +321,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     for (const more of [{ refusal }, {}]) {
       const { outgoing, claimed } = await claimedOn(lane, false)
       deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
-      const turns = { slots, room: { answered: () => {} } }
+      const turns = { slots, inFlightLimit: { answered: () => {} } }
       await sendInTurn(deps, turns, entry, { ...outgoing, ...more }, { ...claimed, pace })
     }
     const { outgoing, claimed } = await claimedOn(lane, false)
@@ -348,7 +354,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     )
     // A turn that did not end would be the only one.
     const pace: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
-    const turns = { slots, room: { answered: () => {} } }
+    const turns = { slots, inFlightLimit: { answered: () => {} } }
     await sendInTurn(deps, turns, entry, outgoing, { ...claimed, pace }).catch(() => {})
     const next = { message: outgoing, isMarketing: false, of: 'transactional', wantedUntil: NEVER } as const
     const turn = await slots.wait({ ...next, until: deadlineIn(60_000) }, claimed.slot, pace)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { messageId, parseMessageId } from '../../src/kernel/message-id.ts'
 import { nextJobs } from '../../src/lanes/jobs.ts'
-import { putOff } from '../../src/lanes/messages/claim.ts'
+import { delayMessage } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { matchingDeadLetters } from '../../src/messages/requeue/dead-letters.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
@@ -202,7 +202,7 @@ test('a lane is told when a job is due that its claim has put off', async () => 
   const entry = await deps.directory.of(lane)
   const id = newId(lane)
   await world.queues.add(messageId(lane, id.ulid), audioJob())
-  await putOff(world.redis, id, 5_000)
+  await delayMessage(world.redis, id, 5_000)
   const taken = await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, () => {})
   expect(taken.dueInMs).toBeGreaterThan(4_000)
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)

@@ -392,7 +392,10 @@ test('a lost id is forgotten once, and another worker’s newer one is not', asy
   expect(await findUpload(redis, of, Date.now())).toMatchObject({ id: 'second' })
   // A WhatsApp that forgets again and again is left alone for a while.
   await all.gone(lane, file.hash, 'second')
-  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'backing_off', backoff: { code: 'media_gone' } })
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({
+    kind: 'backing_off',
+    backoff: { code: 'media_gone' },
+  })
   expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
 })
 

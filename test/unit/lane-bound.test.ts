@@ -4,7 +4,12 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
 import { boundOf, boundSentence, LANE_BOUNDS, servedLanes } from '../../src/telemetry/lane-bound.ts'
 import { LANE_MEASURES, type LaneGauges, labelled, textOfMeasure } from '../../src/telemetry/lane-measures.ts'
-import { boundHere, createInFlightLimits, type LaneHere, type InFlightLimit } from '../../src/worker/sending/in-flight-limit.ts'
+import {
+  boundHere,
+  createInFlightLimits,
+  type InFlightLimit,
+  type LaneHere,
+} from '../../src/worker/sending/in-flight-limit.ts'
 import { readPage, tableUnder } from '../support/pages.ts'
 
 describe('in one worker', () => {

@@ -35,7 +35,7 @@ import { CorruptRecordError } from '../../redis/records.ts'
 import { blockBroken } from './block.ts'
 import { feed, requeueStuck } from './feed.ts'
 import { mostFrequentCode } from './frequent-code.ts'
-import { createLocalStates, type LocalStates, type LocalState } from './local-state.ts'
+import { createLocalStates, type LocalState, type LocalStates } from './local-state.ts'
 
 /** What a time slice of a fan-out needs. */
 export interface FanOutDeps {

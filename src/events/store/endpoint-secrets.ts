@@ -57,7 +57,9 @@ export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; 
 /** The secrets to sign with at a time (epoch ms), the present one first. */
 export function secretsAt(endpoint: Name & Secrets, seal: Seal, nowMs: number): string[] {
   const old = readOld(endpoint.old_secrets).filter(({ untilMs }) => untilMs > nowMs)
-  return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) => seal.decrypt(each, sealContextOf(endpoint)))
+  return [endpoint.secret, ...old.map(({ sealed }) => sealed)].map((each) =>
+    seal.decrypt(each, sealContextOf(endpoint)),
+  )
 }
 
 /** Seals its secrets under the first key. Throws a SealError. */

@@ -164,7 +164,12 @@ async function isDiskLow({ config: { reserve, dataDir } }: FetchDeps): Promise<b
 }
 
 /** No room: nothing of the account's own is ever removed for it. Said once a day. */
-async function full({ redis, log }: FetchDeps, account: number, { most: limit }: Room, backoffMs = 0): Promise<FetchEnd> {
+async function full(
+  { redis, log }: FetchDeps,
+  account: number,
+  { most: limit }: Room,
+  backoffMs = 0,
+): Promise<FetchEnd> {
   if (await isFirstToTell(redis, account)) {
     const bytes = await keptBytes(redis, account)
     log.warn({ account, bytes, limit }, 'received_media.gallery_full')

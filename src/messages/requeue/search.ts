@@ -8,7 +8,7 @@ import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
 import { type Found, type Obstacle, obstacles } from './requeue.ts'
-import { LISTS, type List, listKey, type ListPosition, pageOf } from './requeueable.ts'
+import { LISTS, type List, type ListPosition, listKey, pageOf } from './requeueable.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page

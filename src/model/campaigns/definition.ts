@@ -1,6 +1,6 @@
 // The definition of a campaign, given when it is created: sender, content, recipients, validity.
 import { z } from 'zod'
-import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { instantSchema, iso } from '../../kernel/instant.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import { marketingRouteSchema } from '../accounts/sender.ts'
@@ -52,7 +52,9 @@ export const definitionSchema = z.strictObject({
     .pipe(textUpTo(NAME_MOST))
     .optional()
     .describe('What people call it.'),
-  sender: nonEmptyTextUpTo(LIMITS.sender).describe('One of the account’s senders, by number in any spelling or by name.'),
+  sender: nonEmptyTextUpTo(LIMITS.sender).describe(
+    'One of the account’s senders, by number in any spelling or by name.',
+  ),
   template: z.strictObject({
     name: nonEmptyTextUpTo(LIMITS.templateName),
     language: z.strictObject({ code: nonEmptyTextUpTo(LIMITS.languageCode) }),

@@ -37,7 +37,10 @@ export function withFiles(content: Content, to: (file: MessageFile, position: Fi
 
 type Interactive = Extract<Content, { type: 'interactive' }>['interactive']
 
-function withHeader(interactive: Interactive, to: (file: MessageFile, position: FilePosition) => MessageFile): Interactive {
+function withHeader(
+  interactive: Interactive,
+  to: (file: MessageFile, position: FilePosition) => MessageFile,
+): Interactive {
   // A list of products has a text as its header.
   if (!('header' in interactive) || interactive.type === 'product_list') return interactive
   if (interactive.header === undefined || interactive.header.type === 'text') return interactive

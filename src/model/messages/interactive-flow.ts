@@ -1,6 +1,6 @@
 // `flow`: a text with a button that opens a form of WhatsApp's own, a flow.
 import { z } from 'zod'
-import { type Context, nonEmptyTextUpTo, holdsMoreThan } from '../../kernel/bounded.ts'
+import { type Context, holdsMoreThan, nonEmptyTextUpTo } from '../../kernel/bounded.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
 

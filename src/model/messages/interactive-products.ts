@@ -1,6 +1,6 @@
 // Products of the catalogue that is connected with the account at WhatsApp: one, several in sections, or all of it.
 import { z } from 'zod'
-import { type Context, nonEmptyTextUpTo, listUpTo, lookedAt } from '../../kernel/bounded.ts'
+import { type Context, listUpTo, lookedAt, nonEmptyTextUpTo } from '../../kernel/bounded.ts'
 import { counted, valueAt } from '../../kernel/fault.ts'
 import { bodySchema, footerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'

@@ -1,7 +1,7 @@
 // Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, one that shares a
 // location, a form, and products of a catalogue. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
-import { type Context, nonEmptyTextUpTo, listUpTo, lookedAt, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, listUpTo, lookedAt, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { counted, quoted, valueAt } from '../../kernel/fault.ts'
 import { flowSchema } from './interactive-flow.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'

@@ -1,6 +1,6 @@
 // The contents of service messages: text, reaction, media files, location, contact cards.
 import { z } from 'zod'
-import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
 import { LIMITS } from './limits.ts'
 import { mediaSource, oneSource } from './media-source.ts'

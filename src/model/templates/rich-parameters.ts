@@ -1,6 +1,6 @@
 // What the parameters of places, products, offers, catalogues and flows hold. Unknown fields are faults: WhatsApp refuses them.
 import { z } from 'zod'
-import { nonEmptyTextUpTo, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { counted, type Fault } from '../../kernel/fault.ts'
 import { LIMITS } from '../messages/limits.ts'
 import type { Component, Parameter } from './template-content.ts'

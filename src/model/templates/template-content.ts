@@ -3,7 +3,7 @@
 // match-template.ts checks that with all faults in one answer. So the schemas below accept some values that it refuses,
 // for example a text parameter whose text is a number.
 import { z } from 'zod'
-import { type Context, nonEmptyTextUpTo, holdsMoreThan, listUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, holdsMoreThan, listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { LIMITS } from '../messages/limits.ts'
 
 /** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */

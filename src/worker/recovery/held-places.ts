@@ -4,7 +4,7 @@
 import { parseMessageId } from '../../kernel/message-id.ts'
 import type { MessageRecord } from '../../lanes/messages/record-format.ts'
 import { readMessagesOrNot } from '../../lanes/messages/records.ts'
-import { type Holder, holders, type HeldPlace, heldPlacesOf, releaseSameHeldPlace } from '../../portfolios/rules.ts'
+import { type HeldPlace, type Holder, heldPlacesOf, holders, releaseSameHeldPlace } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are reviewed. */

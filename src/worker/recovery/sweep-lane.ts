@@ -5,14 +5,20 @@ import type { SendPayload } from '../../jobs/send.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import type { SweepState } from '../../lanes/due-lanes.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
 import { keepIndexed } from '../../lanes/messages/message-index.ts'
 import type { MessageRecord } from '../../lanes/messages/record-format.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { giveUp, keepRecord, resolveUnconfirmed, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { listForSweep, overdueMessages, removeFromSweepLists, rescheduleSweep, type SweepList } from '../../lanes/sweep-lists.ts'
-import type { SweepState } from '../../lanes/due-lanes.ts'
+import {
+  listForSweep,
+  overdueMessages,
+  removeFromSweepLists,
+  rescheduleSweep,
+  type SweepList,
+} from '../../lanes/sweep-lists.ts'
 import { deadLetter, workerLost } from '../../model/messages/outcome.ts'
 import { createCampaignContent } from '../../recipients/recipient-message.ts'
 import { trustedRedisNowMs } from '../../redis/clock.ts'

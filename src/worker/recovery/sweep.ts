@@ -9,11 +9,11 @@ import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import {
   earliest,
-  type SweepState,
   markUnmarkedLane,
   mendActive,
-  settleDueLanes,
   readSweepStates,
+  type SweepState,
+  settleDueLanes,
   takeDueLanes,
 } from '../../lanes/due-lanes.ts'
 import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'

@@ -52,7 +52,8 @@ export async function filesOf(
     waiting.set(message, waitMs)
     const { run } = message.message
     // For lookups only: it may end before the claim, which is told how long to hold the job.
-    if (message.from !== 'place' || run === undefined) told.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
+    if (message.from !== 'place' || run === undefined)
+      told.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
       // For people who ask; a little longer than the wait itself, which is followed by another one.

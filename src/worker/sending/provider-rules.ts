@@ -7,7 +7,13 @@ import type { Config } from '../../kernel/config.ts'
 import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
 import type { Names } from '../../model/people/person.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { type RuleVerdict, checkProviderRules, type Counted, hasActiveRules, noteResting } from '../../portfolios/rules.ts'
+import {
+  type Counted,
+  checkProviderRules,
+  hasActiveRules,
+  noteResting,
+  type RuleVerdict,
+} from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
 import type { Outgoing } from './attempt.ts'
@@ -75,7 +81,8 @@ export async function checkRulesAmong(
     if (each === undefined) continue
     if (ruled.verdict === 'ok') {
       const { counted: isNew, hasHeldPlace } = ruled
-      if (isNew || hasHeldPlace) counted.set(each, { name: each.name, names: namesOf(each), counted: isNew, hasHeldPlace })
+      if (isNew || hasHeldPlace)
+        counted.set(each, { name: each.name, names: namesOf(each), counted: isNew, hasHeldPlace })
       continue
     }
     observerOf(redis).ruleWaits({ lane: each.id.lane, class: each.message.class, why: ruled.verdict })

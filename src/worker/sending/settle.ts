@@ -24,7 +24,7 @@ import type { Outcome, Problem } from '../../model/messages/outcome.ts'
 import { HAD_ENOUGH } from '../../model/messages/provider-codes.ts'
 import type { NameMemory } from '../../people/name-memory.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import { type Counted, commitCount, refundCount, keepHeldPlace, releaseHeldPlace } from '../../portfolios/rules.ts'
+import { type Counted, commitCount, keepHeldPlace, refundCount, releaseHeldPlace } from '../../portfolios/rules.ts'
 import type { RulesOwner } from '../../portfolios/rules-owner.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -124,14 +124,19 @@ async function settleCounted(
     return
   }
   if (counted.counted) await bestEffort(log, id, () => commitCount(redis, rules, counted.names))
-  if (counted.hasHeldPlace && !outcome.isHeld) await bestEffort(log, id, () => releaseHeldPlace(redis, rules, counted.name))
+  if (counted.hasHeldPlace && !outcome.isHeld)
+    await bestEffort(log, id, () => releaseHeldPlace(redis, rules, counted.name))
 }
 
 /**
  * What follows from an outcome beside its message. Never rejects: where Redis refuses it, it is lost and logged, and
  * undefined comes back. The caller says what brings it again.
  */
-export async function bestEffort<T>(log: Log, { lane, ulid }: MessageId, step: () => Promise<T>): Promise<T | undefined> {
+export async function bestEffort<T>(
+  log: Log,
+  { lane, ulid }: MessageId,
+  step: () => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await step()
   } catch (error) {

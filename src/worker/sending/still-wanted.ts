@@ -5,9 +5,9 @@ import type { Names } from '../../model/people/person.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
 import { mayLeave } from '../../recipients/campaigns.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
-import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import type { Asked, StillWanted } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
+import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 
 /**
  * Until when each may leave, in their order. What may not goes back to its lane, where its claim or the next step finds

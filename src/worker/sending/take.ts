@@ -16,15 +16,15 @@ import type { Names } from '../../model/people/person.ts'
 import { namesToSendTo } from '../../people/names/names.ts'
 import { refundCount } from '../../portfolios/rules.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { checkRulesAmong } from './provider-rules.ts'
 import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
-import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import { type Marketing, marketingAmong } from './marketing-routes.ts'
 import { filesOf } from './message-files.ts'
+import { checkRulesAmong } from './provider-rules.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
+import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import { untilWritten } from './until-written.ts'
 
 /** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
@@ -287,7 +287,11 @@ async function endSuppressed(
 }
 
 /** True when it will not be sent. */
-async function endSuppressedOne({ redis, lanes, config }: SendDeps, message: Outgoing, problem: Problem): Promise<boolean> {
+async function endSuppressedOne(
+  { redis, lanes, config }: SendDeps,
+  message: Outgoing,
+  problem: Problem,
+): Promise<boolean> {
   const { id, from, payload } = message
   if (from === 'job') {
     return (await cancelMessage({ redis, queues: lanes }, id, config.retentionMs, problem)).verdict === 'done'

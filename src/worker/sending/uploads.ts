@@ -6,19 +6,19 @@ import { FileMissingError, type FileStore, isFilesAway } from '../../files/store
 import { contentPath } from '../../gallery/content.ts'
 import { findFile, type GalleryFile, publicPathOf } from '../../gallery/files.ts'
 import {
+  backOffUpload,
   findUpload,
   forgetUpload,
   HOLD_AGAIN_MS,
   holdUpload,
   keepUpload,
   releaseUpload,
-  backOffUpload,
-  type UploadedContent,
   type UploadBackoff,
+  type UploadedContent,
 } from '../../gallery/uploads.ts'
+import { createAccountSlots } from '../../kernel/account-slots.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import { createAccountSlots } from '../../kernel/account-slots.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { type Outcome, outcomeOf, type Problem } from '../../model/messages/outcome.ts'
 import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
@@ -185,7 +185,12 @@ export function createUploads(deps: UploadDeps) {
     const said = `WhatsApp does not take the file: ${sentence}`
     const askedMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
     const isRefused = outcome.kind === 'failed'
-    const ms = await backOffUpload(redis, of, { outcome: isRefused ? 'refused' : 'waits', code, sentence: said }, askedMs)
+    const ms = await backOffUpload(
+      redis,
+      of,
+      { outcome: isRefused ? 'refused' : 'waits', code, sentence: said },
+      askedMs,
+    )
     const about = { lane: of.lane, file: file.id, code, wait_ms: ms }
     if (isRefused) log.warn(about, 'upload.refused')
     else log.warn(about, 'upload.failed')

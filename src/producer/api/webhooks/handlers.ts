@@ -28,27 +28,27 @@ import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'
 import { outcomeOfReport } from '../../../model/messages/outcome.ts'
 import { eraseOptOut } from '../../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
+import type { AccountUpdate } from '../../../providers/account-updates.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
 import type { Preference, StatusUpdate } from '../../../providers/cloud-statuses.ts'
 import { isSigned, looksSigned, readWebhook } from '../../../providers/cloud-webhook.ts'
-import type { AccountUpdate } from '../../../providers/account-updates.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { isRedisAway } from '../../../redis/errors.ts'
 import { assertGaveOutLane, assertSameInstallation } from '../../../redis/installation.ts'
 import { inboundDigest } from '../../../redis/keys.ts'
 import { actOn } from '../../../reports/act-on.ts'
+import { applyAccountUpdate } from '../../../reports/apply-account-update.ts'
 import { applyOptOutKeyword, applyPreference } from '../../../reports/apply-opt-outs.ts'
 import { addNextWave, applyReport, type ReportDeps } from '../../../reports/apply-report.ts'
-import { applyAccountUpdate } from '../../../reports/apply-account-update.ts'
 import { bind, type Route } from '../../bind.ts'
 import { parseRaw } from '../../body.ts'
 import { ApiError } from '../../errors.ts'
 import type { AnswerOf, ContextOf } from '../../route.ts'
 import { says, shows } from '../answers.ts'
-import { createRareWarnings, type RareWarnings } from './rare-warnings.ts'
 import { inTurn } from './in-turn.ts'
 import { createLearning, type LearnDeps, type Learning } from './learn.ts'
+import { createRareWarnings, type RareWarnings } from './rare-warnings.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
 /** Updates that are stored at the same time. */
@@ -75,7 +75,12 @@ interface Source {
 
 export function webhookRoutes(given: Omit<WebhookDeps, 'rareWarnings' | 'learning' | 'reports'> & LearnDeps): Route[] {
   const reports = { ...given, lanes: given.queues, refusals: createCampaignRefusals(given) }
-  const deps: WebhookDeps = { ...given, learning: createLearning(given), rareWarnings: createRareWarnings(given.log), reports }
+  const deps: WebhookDeps = {
+    ...given,
+    learning: createLearning(given),
+    rareWarnings: createRareWarnings(given.log),
+    reports,
+  }
   const { redis, seal } = deps
   const ofInstallation = { account: undefined, secrets: onlyGiven(deps.config.cloudApi.appSecret) }
   const installationTokens = onlyGiven(deps.config.cloudApi.verifyToken)

@@ -7,7 +7,7 @@ import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { learnNames, type DatedNaming } from '../../../reports/learn-names.ts'
+import { type DatedNaming, learnNames } from '../../../reports/learn-names.ts'
 import { inTurn } from './in-turn.ts'
 
 /** What is remembered: some 2 MB. */
