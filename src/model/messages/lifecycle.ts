@@ -17,7 +17,7 @@
 // A message that was repeated in doubt may have gone out under two attempts. Each attempt is sent, and then perhaps
 // failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when
 // the attempt that counts has failed and no other is known to be sent. What is reported of the others is remembered for
-// that, so that the order of reports does not matter. Where it does, docs/how-it-works/guarantees.md has the table.
+// that, so that the order of reports does not matter. Where it does, docs/how-it-works/architecture.md has the table.
 
 /** A campaign stores the state of a recipient as its place in this list: a new state comes last. */
 export const STATES = [
