@@ -18,10 +18,10 @@ export function createAccountSlots(most: number) {
       running.set(name, { account, over: work.finally(() => running.delete(name)) })
     },
 
-    /** Waits until one of those under way is over; where none is, for `limitMs`. */
+    /** Waits for the next work to end, `limitMs` at most. */
     oneOver: (limitMs: number): Promise<void> => waitAtMost(limitMs, Promise.race(all())),
 
-    /** Waits until all are over, at most `limitMs`. */
+    /** Waits for all work to end, `limitMs` at most. */
     allOver: (limitMs: number): Promise<void> => waitAtMost(limitMs, Promise.all(all())),
   }
 }

@@ -18,7 +18,7 @@ export const FIRST_POLL_MS = SECOND
 /** Polling stops this long after sending. */
 export const POLL_FOR_MS = 86_400 * SECOND
 
-/** A message that was delivered is asked about once more after this: most people read within minutes, or much later. */
+/** First poll after delivery: most people read within minutes, or much later. */
 const FIRST_AFTER_DELIVERY_MS = 60 * SECOND
 const HALF_AN_HOUR_MS = 1_800 * SECOND
 const HOUR_MS = 3_600 * SECOND
@@ -45,8 +45,8 @@ const POLL_SPARE = 0.05
 const POLL_STEP_MS = 20
 
 /**
- * The pace of a lane's status polls: at most a quarter of the `ratePerSecond` at which it may send. `spacingMs` lies
- * between two polls; `inOneGo` of them may leave together when the lane then waits as many spacings.
+ * The pace of a lane's status polls: at most a quarter of the `ratePerSecond` at which it may send. `spacingMs` is the
+ * time between two polls; `inOneGo` of them may leave together if the lane then waits as many spacings.
  */
 export function pollPace(ratePerSecond: number): { spacingMs: number; inOneGo: number } {
   const spacingMs = SECOND / (ratePerSecond * POLL_SHARE * (1 - POLL_SPARE))

@@ -19,26 +19,26 @@ export function nonEmptyTextUpTo(max: number): z.ZodString {
 }
 
 /**
- * Items beyond the limit that are still looked at, so that a list that is a little too long has all its faults named.
+ * Items beyond the limit that are still parsed, so that a list that is a little too long has all its faults named.
  */
 const LOOKED_AT_BEYOND = 2
 
 interface ListRules {
   min?: number
-  /** Most values in the whole list, those inside of its items included; with more, no item is looked at. */
+  /** Most values in the whole list, those inside of its items included; with more, no item is parsed. */
   values?: number
   /**
-   * Judges the items together, as they came, before anybody has checked them. It must not look at every one of them.
+   * Judges the items together, as they came, before anybody has checked them. It must not visit every one of them.
    */
   judge?: (items: readonly unknown[], context: Context) => void
-  /** The list around this one says that it is too long. */
+  /** Says nothing of the length: the list around this one does. */
   lengthSaidElsewhere?: true
 }
 
 /** Where a rule puts its faults; paths are relative to the value that it judges. */
 export type Context = Pick<z.core.ParsePayload, 'issues'>
 
-/** The part of a list of at most `max` items that is ever looked at. */
+/** The part of a list of at most `max` items that is ever parsed. */
 export const lookedAt = <T>(items: readonly T[], max: number): readonly T[] =>
   items.length > max + LOOKED_AT_BEYOND ? items.slice(0, max + LOOKED_AT_BEYOND) : items
 

@@ -1,13 +1,12 @@
-// Settings that are right each by itself and refused all the same: those that contradict each other, and in production those
-// that anybody could use against the installation.
+// Checks across settings: pairs that contradict each other and, in production, values that would leave the installation open.
 import { socketPath } from './redis-address.ts'
 
 const SECRET_MIN = 16
 
-/** Secrets that anybody can read: in docker-compose.demo.yml, and the simulator's own. */
+/** Secrets that are public: those in docker-compose.demo.yml and the simulator's own. */
 const PUBLISHED = [/^only-for-trying-it-out/, /^simulator-/]
 
-/** The settings that production looks at. */
+/** The settings that are checked in production. */
 export interface LookedAt {
   redisUrl: string | undefined
   publicUrl: string | undefined
@@ -16,7 +15,7 @@ export interface LookedAt {
   cloudApi: { appSecret: string | undefined; verifyToken: string | undefined }
 }
 
-/** One sentence for each setting that must not be as it is; none gives a secret away. */
+/** One sentence for each setting that is refused in production. None contains a secret. */
 export function productionFaults({ redisUrl, publicUrl, secretKeys, dataKeys = [], cloudApi }: LookedAt): string[] {
   const faults = [
     ...(secretKeys.length === 0 ? ['LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set.'] : []),
@@ -40,7 +39,7 @@ function secretFaults(name: string, secret: string | undefined): string[] {
   return secret.length < SECRET_MIN ? [`${name} must have at least ${SECRET_MIN} characters.`] : []
 }
 
-/** Whether nobody between us and this Redis can listen: it is encrypted, on this machine, or a socket. */
+/** Whether the connection to this Redis is private: encrypted, on this machine, or a socket. */
 function isPrivateRedis(url: string): boolean {
   if (socketPath(url) !== undefined || /^rediss/.test(url)) return true
   const hosts = /^redis[^:]*:\/\/(?:[^@/]*@)?([^/?#]*)/.exec(url)?.[1] ?? ''
@@ -51,11 +50,11 @@ function isPrivateRedis(url: string): boolean {
 export const isPlainAddress = (url: string): boolean =>
   url.startsWith('http://') && !isLoopback(URL.canParse(url) ? new URL(url).hostname : '')
 
-/** What production says of a provider's address with plain http. */
+/** Refuses a provider's address with plain http in production. */
 export const PLAIN_PROVIDER =
   'expected an address that begins with https:// in production: its token would be sent in clear'
 
-/** What production says of a sender on cloud-api without a secret that verifies its webhooks: no part would start. */
+/** Refuses a cloud-api sender without a secret for its webhooks in production: no part would start. */
 export const UNVERIFIED_WEBHOOKS =
   'nothing would verify its webhooks; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of the account (`accounts set <id> webhook.app_secret -`), first'
 
@@ -74,15 +73,15 @@ export function contradictionOf(
   { retentionMs, receivedRetentionMs, validityMs }: Durations,
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  // Which of them seals would be anybody's guess.
+  // It would be ambiguous which of them seals.
   if (env.LANEWAY_SECRET_KEYS?.trim() && env.LANEWAY_SECRET_KEY) {
     return 'Set LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY, not both.'
   }
-  // A record that ends before its message could be claimed again by somebody who does not know that it went out.
+  // If the record ended first, the message could be claimed again although it was sent.
   if (Math.max(validityMs.transactional, validityMs.campaign) > retentionMs) {
     return 'LANEWAY_VALIDITY_TRANSACTIONAL_SECONDS and LANEWAY_VALIDITY_CAMPAIGN_SECONDS must not be longer than LANEWAY_RETENTION_DAYS.'
   }
-  // What lists find them by ends with the messages that were sent.
+  // The index that lists read ends with the sent messages.
   if (receivedRetentionMs > retentionMs) {
     return 'LANEWAY_RETENTION_RECEIVED_DAYS must not be more than LANEWAY_RETENTION_DAYS.'
   }

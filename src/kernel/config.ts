@@ -1,5 +1,5 @@
 // Every setting of Laneway: its name in the environment, what it means and its default. The only file that reads
-// the environment. `.env.example` and docs/reference/settings.md are held against this schema by a test.
+// the environment. A test compares `.env.example` and docs/reference/settings.md with this schema.
 import { z } from 'zod'
 import { parseBucketAddress } from './bucket-address.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
@@ -14,7 +14,7 @@ const SECRET_KEY_EXPECTED = `expected keys of at least ${SECRET_KEY_MIN} charact
 /** The bounds of a number in words. */
 const span = (min: number, max: number) => `from ${min}${max === Number.MAX_SAFE_INTEGER ? ' on' : ` to ${max}`}`
 
-/** A number within bounds. The library's own sentences would say what is wrong and not what is right. */
+/** A number within bounds. Zod's own messages say what is wrong, not what is expected. */
 const number = (min: number, max: number, expected = `expected a number ${span(min, max)}`) =>
   z.coerce.number(expected).min(min, expected).max(max, expected)
 
@@ -302,13 +302,13 @@ export class ConfigError extends Error {
 
 /** Reads and checks all settings at once; throws a ConfigError that names every wrong variable, what was expected and what came. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  // Which Node is needed is for us to say: the S3 library would warn of Node 20 before every command.
+  // package.json says which Node is needed; the S3 library would warn of Node 20 before every command.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const parsed = schema.safeParse(env)
   if (!parsed.success) {
     const sentences = parsed.error.issues.map((issue) => {
       const name = String(issue.path[0])
-      // What was meant for a secret is one, and this sentence goes to terminals and logs.
+      // A wrong value of a secret is still a secret, and this sentence goes to terminals and logs.
       const came = /SECRET|TOKEN|DATA_KEY|_URL/.test(name) ? 'invalid' : `"${env[name] ?? ''}"`
       return `${name} is ${came}: ${issue.message.replace(/^Invalid input: /, '')}.`
     })
@@ -331,7 +331,7 @@ function refuseOtherAddress(url: string): void {
   }
 }
 
-/** Variables that look like settings of Laneway and are none, such as a misspelt one: 20 at most. What they mean has no effect. */
+/** Variables that look like settings of Laneway but are none, such as a misspelt one: 20 at most. They have no effect. */
 export const unknownSettings = (env: Record<string, string | undefined> = process.env): string[] =>
   Object.keys(env)
     .filter((name) => name.startsWith('LANEWAY_') && !Object.hasOwn(settings, name))
@@ -348,10 +348,10 @@ export const environmentWith = (extra: Record<string, string>): Record<string, s
   ...extra,
 })
 
-/** What a program needs to run at all, and the simulator's own; our settings, and the secrets in them, are not among it. */
+/** What a program needs to run at all, and the simulator's own settings; ours, which hold secrets, are left out. */
 const PASSED_ON = /^(PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|SIMULATOR_\w+)$/
 
-/** The environment for a child process that has no business with ours: the bare necessities, and these. */
+/** The environment for a child process that must not see our settings: the bare necessities, and these. */
 export const bareEnvironment = (own: Record<string, string>): Record<string, string | undefined> => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name))),
   ...own,

@@ -1,6 +1,6 @@
-// Cuts a text between what people see as characters, which may be made of many code units: an emoji of a family has eleven.
+// Cuts a text between grapheme clusters, which may have many code units: an emoji of a family has eleven.
 
-/** Longer ones are drawn as a joke: those are cut between code points. */
+/** Longer clusters are jokes: they are cut between code points. */
 const CHARACTER_MAX = 64
 const characters = new Intl.Segmenter()
 

@@ -1,7 +1,7 @@
-// Deadlines that also hold on a machine that is suspended meanwhile: `performance.now()` stands still then, and the wall
-// clock, which goes on, may be set back. And waiting with a limit.
+// Deadlines that hold across a suspend of the machine, when `performance.now()` stops and the wall clock goes on but may be set
+// back. And waiting with a limit.
 
-/** A moment that is over as soon as one of the two clocks says so: `performance.now()` and epoch ms. */
+/** A moment by two clocks, `performance.now()` and epoch ms. It is past as soon as one of them is. */
 export interface Deadline {
   steadyMs: number
   wallMs: number
@@ -10,11 +10,11 @@ export interface Deadline {
 /** So many ms from now. */
 export const deadlineIn = (ms: number): Deadline => ({
   steadyMs: performance.now() + ms,
-  // It counts whole milliseconds.
+  // Date.now() counts whole milliseconds.
   wallMs: Date.now() + 1 + ms,
 })
 
-/** Whether it is over. A wall clock that is set ahead ends it early. */
+/** Whether it is past. A wall clock that is set ahead ends it early. */
 export const isOver = ({ steadyMs, wallMs }: Deadline): boolean => performance.now() >= steadyMs || Date.now() >= wallMs
 
 /** Waits until the work is over, but no longer than `limitMs`; the work itself goes on. */

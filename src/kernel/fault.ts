@@ -1,5 +1,5 @@
-// A fault of a body, as data: its path, and one short sentence for the person who wrote it.
-// Zod finds the faults; this file turns its findings into sentences that name what was expected and what came.
+// Faults of a body as data: the path and one short sentence for whoever wrote it. Turns Zod's issues into sentences that name
+// what was expected and what came.
 import type { z } from 'zod'
 import { type FieldNames, meantBy } from './field-names.ts'
 
@@ -15,7 +15,7 @@ type Issue = z.core.$ZodIssue
 /**
  * Every fault of `input`, in the order zod found them.
  * `at` is the path of `input` itself when it is a part of a larger body, for example `template.components[1]`.
- * With `names`, an unknown field that looks like a misspelling of one of them is told so.
+ * With `names`, the fault of an unknown field suggests the one that it looks like a misspelling of.
  */
 export function faultsOf(error: z.ZodError, input: unknown, at = '', names: FieldNames = NO_NAMES): Fault[] {
   return error.issues.flatMap((issue) => faultsOfIssue(issue, input, at, names))
@@ -38,7 +38,7 @@ function faultsOfIssue(issue: Issue, input: unknown, at: string, names: FieldNam
   return [{ path, message: sentence(issue, value) }]
 }
 
-/** Most names beside a missing field that are held against it: a body may have a thousand. */
+/** Most names beside a missing field that are compared with it: a body may have a thousand. */
 const NEIGHBOURS_MAX = 50
 
 /** `; is "nmae" meant for it?` when a name beside a missing field looks like a misspelling of it, else nothing. */
@@ -56,19 +56,19 @@ function misspelt(path: readonly PropertyKey[], input: unknown): string {
 const isAboutKeysOnly = (issues: readonly Issue[]): boolean =>
   issues.length > 0 && issues.every(({ code }) => code === 'unrecognized_keys')
 
-/** A field that nobody knows. */
+/** An unknown field. */
 export interface UnknownField {
   path: string
   /** The name that it looks like a misspelling of. */
   meant?: string
-  /** Stands for all that were not looked at: one of them may be a misspelling. */
+  /** Represents all that were not checked: one of them may be a misspelling. */
   isTooMuch?: true
 }
 
-/** Whether a field is refused also where unknown ones are ignored. */
+/** Whether a field is refused even where unknown fields are ignored. */
 export const isNeverIgnored = ({ meant, isTooMuch }: UnknownField): boolean => meant !== undefined || isTooMuch === true
 
-/** The fault of a field that nobody knows, where it is refused. */
+/** The fault of an unknown field, where it is refused. */
 export function unknownFault({ path, meant, isTooMuch }: UnknownField): Fault {
   if (isTooMuch) return { path, message: `more than ${ASKED_MAX} unknown fields` }
   return { path, message: meant === undefined ? 'unknown field' : `unknown field; is ${quoted(meant)} meant?` }
@@ -113,7 +113,7 @@ function joinPath(path: string, key: PropertyKey): string {
   return path === '' ? String(key) : `${path}.${String(key)}`
 }
 
-/** What stands at a path of a value that nobody has checked yet; undefined where the path leads nowhere. */
+/** The value at a path of an unchecked value; undefined where there is none. */
 export function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), input)
 }
@@ -181,13 +181,13 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : withArticle(typeof value)
 }
 
-/** How many unknown fields are looked at: all that an object may have over HTTP. */
+/** How many unknown fields are checked: all that an object may have over HTTP. */
 const ASKED_MAX = 1_000
 
 /**
  * The fields of `given` that a schema dropped when it made `read` of it: the first twenty, and of the others those that
  * are never ignored, at most twenty more. Comparing the two needs no second parse. `elsewhere`: top-level fields that
- * another schema reads. `most`: how many are looked at.
+ * another schema reads. `most`: how many are checked.
  */
 export function unknownFields(
   given: unknown,
@@ -200,7 +200,7 @@ export function unknownFields(
   return search.found
 }
 
-/** The same for who refuses them all: the first twenty. */
+/** The same where all are refused: the first twenty. */
 export const refusedFields = (given: unknown, read: Fields, names: FieldNames, elsewhere?: ReadonlySet<string>) =>
   unknownFields(given, read, names, { elsewhere, most: UNKNOWN_NAMED_MAX }).filter(({ isTooMuch }) => !isTooMuch)
 
@@ -228,7 +228,7 @@ function add(search: Search, at: string, name: string, value: unknown): void {
     return
   }
   const field = unknownField(at, name, names)
-  // With null nothing is lost, unless it was to be a wish.
+  // Dropping a null loses nothing, unless it stands for an instruction.
   if (value === null && field.meant === undefined) return
   const most = field.meant === undefined ? UNKNOWN_NAMED_MAX : 2 * UNKNOWN_NAMED_MAX
   if (found.length < most) found.push(field)

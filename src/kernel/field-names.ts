@@ -1,8 +1,8 @@
-// The fields that a schema knows, by place, and which of them a field that it does not know was meant for. A misspelt
-// `send_at` that is dropped sends the message now, so whoever drops unknown fields asks here first.
+// The fields that a schema knows, by path, and which of them an unknown field was probably meant for. Dropping a misspelt
+// `send_at` would send the message now, so whoever drops unknown fields checks here first.
 import { z } from 'zod'
 
-/** Names by place: `''` is the body itself, `template.components[].parameters[]` each parameter of it. */
+/** Names by path: `''` is the body itself, `template.components[].parameters[]` each parameter of it. */
 export type FieldNames = ReadonlyMap<string, ReadonlySet<string>>
 
 const known = new WeakMap<z.core.$ZodType, FieldNames>()
@@ -42,7 +42,7 @@ function collect(schema: unknown, place: string, names: Map<string, Set<string>>
   } else if (schema instanceof z.ZodCustom) collectDescribed(schema.meta(), place, names)
 }
 
-/** What is read by hand only describes itself. */
+/** A field that is read by hand has only a description. */
 function collectDescribed(described: unknown, place: string, names: Map<string, Set<string>>): void {
   const properties = propertiesOf(described)
   if (properties === undefined) return
@@ -66,8 +66,7 @@ function namesAt(place: string, names: Map<string, Set<string>>): Set<string> {
 }
 
 /**
- * Words that are near to a name of ours and mean something else, so that nobody has misspelt it: what clients add for
- * themselves, or send to other services.
+ * Words that resemble a name of ours but mean something else: fields that clients add for themselves, or for other services.
  */
 const OTHER_WORDS: ReadonlySet<string> = new Set([
   ...['action', 'actions', 'caption', 'contact', 'content', 'contents', 'county', 'gender', 'next', 'option', 'seller'],

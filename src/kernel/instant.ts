@@ -21,19 +21,18 @@ export const isoOrNull = (ms: number | undefined): string | null => (ms === unde
 
 const DAY_MS = 86_400_000
 
-/** Furthest a message may be valid, and a send put off. */
+/** Longest validity of a message, and longest delay of a send. */
 export const VALIDITY_MAX_MS = 30 * DAY_MS
 
-/** Why a message cannot be put off until then; undefined when it can. */
+/** Why a send cannot be delayed until then; undefined when it can. */
 export function sendAtFault(sendAtMs: number, nowMs: number): string | undefined {
   if (sendAtMs <= nowMs) return 'must be in the future'
   return sendAtMs > nowMs + VALIDITY_MAX_MS ? `at most ${VALIDITY_MAX_MS / DAY_MS} days ahead` : undefined
 }
 
 /**
- * Why a message cannot be valid until then; undefined when it can. A record lives for the retention, counted from the first
- * claim: a message valid for longer could be claimed again after its record is gone, although it may have been sent. The first claim
- * comes at `sendAtMs` at the earliest.
+ * Why a message cannot be valid until then; undefined when it can. A record lives for the retention from the first claim, which is
+ * at `sendAtMs` at the earliest. A message valid for longer could be claimed again after its record is gone, although it was sent.
  */
 export function validityFault(
   untilMs: number,

@@ -1,18 +1,18 @@
-// The log of a process: JSON lines through pino to standard output, or on a terminal lines for people. It never waits for its
-// reader: one that is slow, or stands still, would hold up the event loop, and with it the locks of all that is under way.
+// The log of a process: JSON lines through pino to standard output, readable lines on a terminal. It never blocks on its reader: a
+// slow or stopped one would block the event loop, and the locks of all work in progress would lapse.
 //
-// Message text, phone numbers and secrets never go into it: callers log ids, codes and counts, and of an error only what is
-// safe goes in.
+// Message text, phone numbers and secrets never go into it: callers log ids, codes and counts, and of an error only the safe
+// parts are written.
 import { writeSync } from 'node:fs'
 import debug from 'debug'
 import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { traceOfLog } from './tracing.ts'
 
-/** Lines that wait for their reader, in characters; those that come on top are dropped and counted. */
+/** Characters that wait for the reader at most; further lines are dropped and counted. */
 const MOST_HELD = 1024 * 1024
 const TRY_AGAIN_MS = 20
-/** How long the end of the process waits for a reader that reads nothing, and for one that is slow. */
+/** How long the exit waits for a reader that reads nothing, and for a slow one. */
 const NO_READER_MS = 500
 const SLOW_READER_MS = 2_000
 
@@ -26,7 +26,7 @@ export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
   const serializers = { err: loggedError }
   const options = { level: config.logLevel, base: { part }, timestamp, serializers, mixin: traceOfLog }
   if (config.logLevel === 'silent') return pino(options, { write: () => undefined })
-  // Node sets it to not block when it opens it.
+  // Node makes it non-blocking when it opens it.
   const { fd, isTTY } = process.stdout
   const output = createLogOutput(fd, (lines) => log.warn({ lines }, 'log.dropped'))
   const hasColours = isTTY && process.stdout.hasColors()
@@ -49,14 +49,14 @@ interface LogOutput {
 }
 
 /**
- * An output on a file descriptor that is set to not block, as standard output is once Node has opened it for a pipe. A
- * terminal and a file are written at once. `dropped` is told how many lines were dropped, once the reader goes on.
+ * An output on a non-blocking file descriptor, as standard output is once Node has opened it for a pipe. Terminals and files
+ * are written synchronously. `dropped` is called with the number of dropped lines once the reader goes on.
  */
 function createLogOutput(fd: number, dropped: (lines: number) => void): LogOutput {
   const held: string[] = []
   let heldLength = 0
   let droppedLines = 0
-  /** What the system has not taken yet of the line that is being written. */
+  /** The rest of the current line, which the system has not taken yet. */
   let begun: Buffer | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -94,7 +94,7 @@ function createLogOutput(fd: number, dropped: (lines: number) => void): LogOutpu
     }, TRY_AGAIN_MS).unref()
   }
 
-  // However the process ends, but for a signal that nobody can catch: nothing can be awaited any more.
+  // Runs at any exit but by SIGKILL. Nothing can be awaited here.
   process.on('exit', () => {
     const end = performance.now() + SLOW_READER_MS
     let taken = writtenBytes
@@ -161,11 +161,11 @@ function parse(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A word as it is, all else as JSON, so that nothing that is logged can move the cursor. */
+/** A word as it is, everything else as JSON: no logged value can move the cursor. */
 const shown = (value: unknown): string =>
   typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? '')
 
-/** The stack of an error below its line, without what could move the cursor. */
+/** The stack of an error below its line, without control characters. */
 function stackOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const stack = 'stack' in error ? error.stack : 'message' in error ? error.message : ''

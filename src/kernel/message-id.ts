@@ -17,7 +17,7 @@ const SHAPE = /^msg_([1-9]\d{0,14})_([0-7][0-9A-HJKMNP-TV-Z]{25})$/
 const pool = new Uint8Array(4_096)
 let drawnSoFar = pool.length
 
-/** Random bytes that nobody else gets. Good until the next call. */
+/** Fresh random bytes. Valid until the next call. */
 function drawn(count: number): Uint8Array {
   if (drawnSoFar + count > pool.length) {
     randomFillSync(pool)
@@ -31,7 +31,7 @@ const TIME_CHARACTERS = 10
 const RANDOM_CHARACTERS = 16
 const ATTEMPT_CHARACTERS = 6
 
-/** Where characters are put together: text that grows by one at a time is copied at each. */
+/** Buffer for building text: a string that grows by one character is copied each time. */
 const scratch = Buffer.alloc(RANDOM_CHARACTERS)
 
 /** A character for the low five bits of each of these bytes, at most RANDOM_CHARACTERS of them. */
@@ -54,7 +54,7 @@ export function newUlid(nowMs: number, random: Uint8Array = drawn(RANDOM_CHARACT
   return headOf(nowMs) + charactersOf(random, RANDOM_CHARACTERS)
 }
 
-/** The time that was written last, and the one that was read last: messages of a campaign or a batch all have the same. */
+/** The time written last and the time read last: all messages of a campaign or a batch share one. */
 let written = { ms: -1, head: '' }
 let read = written
 
@@ -153,13 +153,13 @@ export function packTime(ms: number, bytes: Buffer, at: number): void {
 /** The time (epoch ms) that a packed id begins with. */
 export const timeOf = (bytes: Buffer): number => bytes.readUIntBE(0, TIME_BYTES)
 
-/** Writes the time and the place that the id of a campaign's message begins with. */
+/** Writes the first bytes of the id of a campaign's message: its time and its place. */
 export function packPlace(startedAtMs: number, place: number, bytes: Buffer, at: number): void {
   packTime(startedAtMs, bytes, at)
   bytes.writeUIntBE(Math.floor(place / 2), at + TIME_BYTES, 3)
 }
 
-/** Stands for a person in the index: FNV-1a of the digits. One in four billion others has the same. */
+/** The hash of a person in the index: FNV-1a of the digits. One in four billion others has the same. */
 export function personHash(person: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < person.length; i += 1) hash = Math.imul(hash ^ person.charCodeAt(i), 0x01000193)
@@ -170,9 +170,9 @@ const WAMID_HEAD = 'wamid.'
 /** The usual id of WhatsApp behind `wamid.` and base64: the recipient's digits and an id in hex between marker bytes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the marker bytes are control characters
 const WAMID = /^\x1c\x18.(\d+)\x15\x02\x00\x11\x18.([0-9A-F]+)\x00$/s
-/** Begins a shortened id. */
+/** Prefix of a shortened id. */
 const SHORTENED = '\x01'
-/** Stands before an id that would be taken for a shortened one otherwise. */
+/** Prefix of an id that would otherwise look like a shortened one. */
 const AS_IT_IS = '\x02'
 
 /**
@@ -188,7 +188,7 @@ export function shortenProviderId(id: string): string {
   return id.startsWith(SHORTENED) || id.startsWith(AS_IT_IS) ? AS_IT_IS + id : id
 }
 
-/** The id that is stored so. */
+/** The id from its stored form. */
 export function restoreProviderId(stored: string): string {
   if (stored.startsWith(AS_IT_IS)) return stored.slice(1)
   if (!stored.startsWith(SHORTENED)) return stored

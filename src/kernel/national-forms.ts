@@ -1,10 +1,9 @@
-// Numbers with two forms: a country has put digits into its numbers, or taken some out, and WhatsApp, phones and lists go on
-// using both. Who has such a number is one person, whichever form stands somewhere. What is sent and shown keeps the form
-// that it was given.
+// Numbers with two forms: a country added digits to its numbers or dropped some, and WhatsApp, phones and lists still use both.
+// Both forms are one person. What is sent and shown keeps the form that it was given.
 //
-// A country is in this table if its two forms can be made of each other, nobody else has the other one, and WhatsApp still
-// knows people by the old one. Côte d'Ivoire is not: since 2021 an old number gets its new digits by its operator, and people
-// had to register anew. Nor are countries whose change is long past, such as Chile, Cameroon or Gabon.
+// A country is in this table if its two forms convert into each other, nobody else has the other form, and WhatsApp still uses the
+// old one. Côte d'Ivoire is not: since 2021 the new digits depend on the operator, and people had to register again. Nor are
+// countries whose change is long past, such as Chile, Cameroon or Gabon.
 
 interface Plan {
   /** Country code. */
@@ -41,7 +40,7 @@ export function twoForms(name: string): readonly [today: string, other: string] 
   return undefined
 }
 
-/** The form of a number by which its person is known; any other name as it is. */
+/** The main form of a number; any other name as it is. */
 export const mainForm = (name: string): string => twoForms(name)?.[0] ?? name
 
 /** All forms of a number, the main one first; of any other name that one. */

@@ -1,5 +1,5 @@
-// Networks, as people write them: `10.0.0.0/8`, `2001:db8::/32`, or one address. Where a key may be used from, which
-// proxies are believed, and where endpoints of events may be.
+// Networks as people write them: `10.0.0.0/8`, `2001:db8::/32`, or one address. Used for where a key may be used from, which
+// proxies are trusted, and where endpoints of events may be.
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -26,7 +26,7 @@ export const networkSchema = z.string().refine((text) => parseNetwork(text) !== 
 /** Whether a text names a network by its length, `10.0.0.0/8`, and not one address. */
 export const isCidr = (text: string): boolean => text.includes('/') && parseNetwork(text) !== undefined
 
-/** These networks as Node checks them; what is none is left out. */
+/** These networks as a Node BlockList; texts that are none are left out. */
 export function blockListOf(networks: readonly string[]): BlockList {
   const list = new BlockList()
   for (const text of networks) {
@@ -36,7 +36,7 @@ export function blockListOf(networks: readonly string[]): BlockList {
   return list
 }
 
-/** Tells whether an address is in one of the networks; an IPv4 address that is written as IPv6 is the same one. */
+/** Whether an address is in one of the networks; an IPv4 address that is written as IPv6 is the same one. */
 export function insideOf(networks: readonly string[]): (address: string) => boolean {
   const list = blockListOf(networks)
   return (address) => {
@@ -46,12 +46,12 @@ export function insideOf(networks: readonly string[]): (address: string) => bool
   }
 }
 
-/** `::ffff:127.0.0.1` is what a server that listens on IPv6 says of 127.0.0.1. */
+/** A server that listens on IPv6 reports 127.0.0.1 as `::ffff:127.0.0.1`. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '')
 
 /**
- * One text for all addresses that one client has: an IPv4 address itself, of an IPv6 address its network of 64 bits, in one
- * spelling. What is no address stays as it is.
+ * One text for all addresses of one client: an IPv4 address, or the /64 network of an IPv6 address in canonical spelling. A text
+ * that is no address stays as it is.
  */
 export function clientOf(address: string): string {
   const plain = plainAddress(address)

@@ -1,7 +1,7 @@
 // Which lines of Node get security fixes until when, and which release of each has the latest of them. Renewed by hand with
 // each security release of Node; as of 2026-11-27.
 
-/** Major version → the day after which nothing is mended, and the first release with all fixes that are known. */
+/** Major version → its end of life, and the first release with all known security fixes. */
 const LINES: Readonly<Record<number, { ends: string; fixed?: string }>> = {
   20: { ends: '2026-04-30' },
   22: { ends: '2027-04-30', fixed: '22.23.4' },
@@ -11,8 +11,8 @@ const LINES: Readonly<Record<number, { ends: string; fixed?: string }>> = {
 const NEWEST = Math.max(...Object.keys(LINES).map(Number))
 
 /**
- * One sentence about a Node that gets no security fixes any more, or lacks some; undefined for one that is fine, and for one
- * newer than the table. `today` as `2026-04-30`. Lines with odd numbers live for months only, so an older one is over.
+ * One sentence about a Node that gets no security fixes any more, or lacks some; undefined for a current one, and for one newer
+ * than the table. `today` as `2026-04-30`. Odd major versions live for months only, so an older one has ended.
  */
 export function nodeProblem(version: string, today: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)

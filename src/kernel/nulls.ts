@@ -3,10 +3,10 @@
 // that got lost, and the message would leave at once or from another number.
 import { type Fault, valueAt } from './fault.ts'
 
-/** A body has a few of them; one with more faults than anybody is told of is not read again. */
+/** A body has a few of them; one with more faults than are reported is not read again. */
 const FAULTS_MAX = 100
 
-/** A copy of a body without what is null and at fault in its template; undefined when there is nothing of the kind. */
+/** A copy of a body without the faulty nulls of its template; undefined when there are none. */
 export function withoutNulls<T>(body: T, faults: readonly Fault[]): T | undefined {
   if (faults.length > FAULTS_MAX) return undefined
   const nulls = faults
@@ -18,7 +18,7 @@ export function withoutNulls<T>(body: T, faults: readonly Fault[]): T | undefine
   for (const path of nulls) {
     const steps = stepsOf(path)
     const owner = valueAt(copy, steps.slice(0, -1))
-    // Left out of a list, it would move what comes after it.
+    // Removing an item of a list would shift those after it.
     if (typeof owner !== 'object' || owner === null || Array.isArray(owner)) continue
     isChanged = Reflect.deleteProperty(owner, String(steps.at(-1)))
   }

@@ -9,7 +9,7 @@ import {
 import { counted, wrongKind } from './fault.ts'
 import { mainForm, twoForms } from './national-forms.ts'
 
-/** Digits with country code, no plus; or why it is no number. The sentence never repeats the number. */
+/** Digits with country code and no plus, or why the text is no number. The sentence never repeats the number. */
 export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: string }
 
 /**
@@ -17,15 +17,15 @@ export type ParsedPhone = { ok: true; digits: string } | { ok: false; message: s
  * library.
  */
 const PHONE_LENGTH_MAX = 64
-/** The same with what files put before it. */
+/** The same, with the prefixes that files use. */
 const LISTED_LENGTH_MAX = PHONE_LENGTH_MAX + 16
 
 /** One plus at the start; digits; spaces, dashes, dots and brackets anywhere. No letters, so no extension either. */
 const tolerated = /^[ ()[\]]*\+?[0-9 ().[\]-]*$/
 
 /**
- * Any space or dash as the plain one, and without characters that only say how to show the others: phones and chat windows
- * put them around a number that is copied.
+ * Any space or dash as the plain one, and without formatting characters: phones and chat windows put them around a number that is
+ * copied.
  */
 export const plainSpelling = (text: string): string =>
   /^[ -~]*$/.test(text)
@@ -38,8 +38,7 @@ export const plainSpelling = (text: string): string =>
 /**
  * Reads a full international number, with or without the plus: `+1 (415) 555-0123` and `14155550123` are the same.
  * Accepted is what is possible by length and country code, not only what is known to be assigned: numbering plans
- * change faster than libraries, and WhatsApp has the last word anyhow. About 4 µs, nearly all of it the
- * library.
+ * change faster than libraries, and WhatsApp decides anyway. About 4 µs, nearly all of it in the library.
  */
 export function parsePhone(input: unknown): ParsedPhone {
   if (typeof input !== 'string') return { ok: false, message: wrongKind('a string', input) }
@@ -56,7 +55,7 @@ export function parsePhone(input: unknown): ParsedPhone {
   return { ok: true, digits: digitsOf(number) }
 }
 
-/** What a spreadsheet has made of a number that it took for one to reckon with; undefined for any other text. */
+/** A number as a spreadsheet writes one that it took for a quantity; undefined for any other text. */
 export function spreadsheetFault(cell: string): string | undefined {
   if (/^[0-9]+([.,][0-9]+)?E\+?[0-9]+$/i.test(cell)) {
     return 'the spreadsheet has rounded this number; format the column as text'
@@ -123,7 +122,7 @@ export const RECIPIENT_LENGTH_MAX = Math.max(PHONE_LENGTH_MAX, 'US.ENT.'.length 
 /** Whether a text is a user id, as WhatsApp gives them out. */
 export const isUserId = (text: unknown): text is string => typeof text === 'string' && USER_ID.test(text)
 
-/** A user id as it is, else what `parsePhone` makes of it: `digits` is what names the person from then on. */
+/** A user id as it is, else what `parsePhone` makes of it: `digits` names the person from then on. */
 export function parseRecipient(input: unknown): ParsedPhone {
   if (isUserId(input)) return { ok: true, digits: input }
   const phone = parsePhone(input)
@@ -142,8 +141,8 @@ export function parsePerson(text: string): string | undefined {
 const OTHER_ID = /^(?=.*\p{L})(?=.*\p{N})[^\p{C}\p{Z}+]+$/u
 
 /**
- * What a provider calls a person: the digits of a number, or an id as it stands; undefined for what can be neither. Digits
- * within an id are no number.
+ * A provider's name of a person: the digits of a number, or an id unchanged; undefined for anything else. Digits within an id
+ * are no number.
  */
 export function providerName(text: string): string | undefined {
   if (text.length > RECIPIENT_LENGTH_MAX) return undefined
@@ -152,7 +151,7 @@ export function providerName(text: string): string | undefined {
   return isUserId(plain) || OTHER_ID.test(plain) ? plain : undefined
 }
 
-/** The same of what somebody has typed or copied from a list: a number in any spelling, or a name as lists show it. */
+/** The same for text that was typed or copied from a list: a number in any spelling, or a name as lists show it. */
 export function parseListedPerson(text: string): string | undefined {
   const person = parsePerson(text)
   if (person !== undefined) return person

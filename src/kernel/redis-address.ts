@@ -6,7 +6,7 @@
 //   redis+cluster://[user:password@]host:port,host:port
 //   unix:///run/redis/redis.sock
 //
-// `rediss` in place of `redis` is TLS. The Sentinels' own access stands in the query: `sentinel_user`,
+// `rediss` in place of `redis` is TLS. The Sentinels' own credentials are in the query: `sentinel_user`,
 // `sentinel_password`, and `sentinel_tls=true` or `false` where theirs is not like that of the servers.
 
 /** One server of several. */
@@ -15,7 +15,7 @@ export interface RedisHost {
   port: number
 }
 
-/** What an address says. `url` of a single server is left to ioredis, which knows more options than these. */
+/** A parsed address. `url` of a single server is passed to ioredis, which knows more options than these. */
 export type RedisAddress =
   | { kind: 'single'; url: string }
   | ({ kind: 'cluster'; hosts: RedisHost[]; tls: boolean } & Access)
@@ -43,13 +43,13 @@ const CLUSTER_FORM = 'redis+cluster://[user:password@]host:port,host:port'
 const SENTINEL_PORT = 26_379
 const REDIS_PORT = 6_379
 
-/** What the address says. Throws a RedisAddressError. */
+/** Parses the address. Throws a RedisAddressError. */
 export function parseRedisAddress(url: string): RedisAddress {
   const [, scheme = '', kind = '', rest = ''] = /^(rediss?)(\+\w+)?:\/\/(.*)$/s.exec(url) ?? []
   if (kind === '+sentinel') return sentinelAddress(rest, scheme === 'rediss')
   if (kind === '+cluster') return clusterAddress(rest, scheme === 'rediss')
   if (scheme !== '' && kind === '' && rest !== '' && !rest.includes(',') && URL.canParse(url)) {
-    // ioredis would send any other path to Redis as the number of a database.
+    // ioredis would pass any other path on as a database number.
     if (/^\/?\d{0,4}$/.test(new URL(url).pathname)) return { kind: 'single', url }
   }
   throw new RedisAddressError(
@@ -66,7 +66,7 @@ export function shownAddress(url: string): string {
 
 function clusterAddress(rest: string, tls: boolean): RedisAddress {
   const { access, hosts, path, query } = parts(rest, REDIS_PORT, CLUSTER_FORM)
-  // A cluster has one database, and nothing else to be said of it.
+  // A cluster has one database and takes no parameters.
   if ((path !== '' && path !== '0') || query.size > 0) throw wrong(CLUSTER_FORM)
   return { kind: 'cluster', hosts, tls, ...access }
 }
@@ -87,7 +87,7 @@ function sentinelAddress(rest: string, tls: boolean): RedisAddress {
   return { kind: 'sentinel', hosts, tls, primary: path, db: Number(db), sentinels, ...access }
 }
 
-/** Takes what follows the scheme apart. */
+/** Splits what follows the scheme. */
 function parts(rest: string, defaultPort: number, form: string) {
   const [, credentials, list = '', path = '', query = ''] =
     /^(?:([^/?#]*)@)?([^/?#@]+)(?:\/([^/?#]*))?(?:\?([^#]*))?$/.exec(rest) ?? []
@@ -127,7 +127,7 @@ export function socketPath(url: string): string | undefined {
   if (host !== '' || search !== '' || hash !== '' || pathname.length < 2) return undefined
   try {
     const path = decodeURIComponent(pathname)
-    // The library would read what follows as options.
+    // ioredis would read what follows as options.
     return path.includes('?') ? undefined : path
   } catch {
     return undefined
@@ -137,7 +137,7 @@ export function socketPath(url: string): string | undefined {
 /** The address of the Redis on this socket; the path is absolute. */
 export const socketUrl = (path: string): string => `unix://${path.split('/').map(encodeURIComponent).join('/')}`
 
-/** What an address of any form says. Throws a RedisAddressError. */
+/** Parses an address of any form. Throws a RedisAddressError. */
 export function readRedisAddress(url: string): RedisAddress {
   const path = socketPath(url)
   return path === undefined ? parseRedisAddress(url) : { kind: 'single', url: path }
@@ -157,6 +157,6 @@ export function isRedisAddress(url: string): boolean {
   }
 }
 
-/** What may be shown of an address, which may hold a password: hosts and ports, or the path of a socket. */
+/** An address without its password, for display: hosts and ports, or the path of a socket. */
 export const shownRedis = (url: string): string =>
   socketPath(url) ?? (isRedisAddress(url) ? shownAddress(url) : 'REDIS_URL')

@@ -1,8 +1,8 @@
-// Why something that was asked for is not accepted, as data: the same over HTTP and through the intake queue.
+// Why a request is not accepted, as data: the same over HTTP and through the intake queue.
 
 import type { Fault } from './fault.ts'
 
-/** A limit that a request met. */
+/** A limit that a request reached. */
 export type Limit =
   | 'key_rate'
   | 'account_rate'
@@ -16,10 +16,9 @@ export type Limit =
   | 'memory_reserve'
 
 /**
- * `unauthorized` is a key that cannot be used, `forbidden` one that may not do this, `not_found` something that the
- * account does not have, `conflict` a repeat that contradicts what came first, `overtaken` what somebody else has changed
- * meanwhile, `in_the_way` what another thing must go first for, `too_many` what may come later; everything else is
- * `invalid`.
+ * `unauthorized`: the key cannot be used. `forbidden`: it lacks the permission. `not_found`: the account has no such thing.
+ * `conflict`: a repeat differs from the first request. `overtaken`: somebody else has changed it meanwhile. `in_the_way`:
+ * something else must be removed first. `too_many`: it may be tried later. `invalid`: everything else.
  */
 export type RefusalKind =
   | 'invalid'
@@ -75,7 +74,7 @@ export const invalidFields = (faults: readonly Fault[], code = 'invalid_request'
 /** What does not exist, or belongs to another account: the answer must be the same for both. */
 export const doesNotExist = (what: string): Refusal => new Refusal('not_found', 'not_found', `${what} does not exist.`)
 
-/** Something went wrong on our side with one thing of several: the others are done all the same, and the log has the cause. */
+/** An internal failure of one of several items: the others are done all the same, and the log has the cause. */
 export const ownFault = (): Refusal =>
   new Refusal('invalid', 'internal', 'Something went wrong on our side; see the log.')
 
@@ -87,7 +86,7 @@ export function sentenceOf(faults: readonly Fault[]): string {
   return `${first.path === '' ? '' : `${first.path}: `}${first.message}${more}.`
 }
 
-/** `rate_limited` is not here: whose rate it was stands in the error. */
+/** Without `rate_limited`: its error says whose rate it was. */
 export const LIMIT_OF_CODE: ReadonlyMap<string, Limit> = new Map([
   ['too_many_waiting', 'waiting'],
   ['too_many_drafts', 'drafts'],

@@ -1,6 +1,6 @@
 // Seals secrets that are kept in Redis: AES-256-GCM under a key derived from LANEWAY_SECRET_KEYS, so that a copy of
 // Redis gives none of them away. Each is bound to its context, a provider's token to its sender and the server that it is
-// sent to: somebody who can write to Redis cannot have it opened for another.
+// sent to: whoever can write to Redis cannot have it opened for another sender.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ export class SealError extends Error {
   override name = 'SealError'
 }
 
-/** How many secrets were sealed anew under the first key, and how many had it before. */
+/** How many secrets were resealed under the first key, and how many had it already. */
 export interface Resealed {
   sealed: number
   fresh: number
@@ -115,17 +115,17 @@ function open(key: Key, bytes: Buffer, context: Buffer): string | undefined {
   }
 }
 
-// The keys that seal provider tokens and sign what comes back to us: LANEWAY_SECRET_KEYS, else a file that all
-// processes on one data folder share.
+// The keys that seal provider tokens and sign opaque ids: LANEWAY_SECRET_KEYS, else a file that all processes on one data
+// folder share.
 
-/** The file has no key that could be used. The message is for the person at the terminal. */
+/** The file has no usable key. The message is for the person at the terminal. */
 export class SecretKeyError extends Error {
   override name = 'SecretKeyError'
 }
 
 /**
- * The configured keys, the newest first, else the one in `<data dir>/secret.key` (mode 0600), which is made on first use. Written aside
- * and then linked, so that two processes that start together agree on one key and none reads half of it.
+ * The configured keys, the newest first, else the one in `<data dir>/secret.key` (mode 0600), which is created on first use:
+ * written to another name and linked, so that processes that start together agree on one key and none reads half of it.
  */
 export function secretKeysOf(config: { secretKeys: readonly string[]; dataDir: string }): readonly string[] {
   if (config.secretKeys.length > 0) return config.secretKeys

@@ -18,18 +18,18 @@ interface Key {
   others: Buffer
 }
 
-/** Begins every sealed text: private use, so that next to no text of people does. */
+/** Prefix of every sealed text: a private-use character, which almost no text begins with. */
 const HEAD = '\uE0D5'
 const ID_CHARACTERS = 8
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const COUNTER_BYTES = 16
-/** Characters that stand for a person in the name of a key. */
+/** Characters of a person's HMAC in the name of a Redis key. */
 const NAME_CHARACTERS = 22
 
 let keys: readonly Key[] = []
 
-/** From now on the first of these seals, and all of them open. None: nothing is sealed, and nothing is opened. */
+/** Sets the keys: the first seals, all open. Without any, nothing is sealed or opened. */
 export function useDataKeys(secrets: readonly string[]): void {
   keys = secrets.map(keyOf)
 }
@@ -44,10 +44,10 @@ function keyOf(secret: string): Key {
   }
 }
 
-/** Eight digits for each of the keys, from which the keys cannot be told. */
+/** A fingerprint of eight digits for each key. */
 export const dataKeyIds = (secrets: readonly string[]): string[] => secrets.map((secret) => keyOf(secret).id)
 
-/** The text as it is stored. An empty one says nothing, and marks what was erased: it stays empty. */
+/** The text as it is stored. An empty text stays empty: it marks what was erased. */
 export function sealText(text: string): string {
   const [key] = keys
   if (key === undefined || text === '') return text
@@ -58,7 +58,7 @@ export function sealText(text: string): string {
 }
 
 /**
- * The text that is stored so. Without a key, and of a text that is not sealed, the text itself. Throws a DataKeyError for
+ * The text from its stored form. Returns a text that is not sealed, or any text without a key, unchanged. Throws a DataKeyError for
  * one that no key opens.
  */
 export function openText(stored: string): string {
@@ -89,13 +89,13 @@ export function openTextOr(stored: string, otherwise: string): string {
 export const isForeignSeal = (stored: string): boolean =>
   stored.startsWith(HEAD) && !keys.some(({ id }) => stored.startsWith(id, 1))
 
-/** What stands for a person in the name of a key. */
+/** A person's name within a Redis key. */
 export function nameOfPerson(person: string): string {
   const [key] = keys
   return key === undefined || person === '' ? person : nameUnder(key, person)
 }
 
-/** All names that the person can have been given: under each key, and before there was one. */
+/** All names that the person can have within Redis keys: under each data key, and from before there was one. */
 export const namesOfPerson = (person: string): string[] => [...keys.map((key) => nameUnder(key, person)), person]
 
 /**
@@ -114,13 +114,13 @@ export const sealsOfPerson = (person: string): ((bytes: Buffer) => Buffer)[] => 
 const nameUnder = ({ name }: Key, person: string): string =>
   createHmac('sha256', name).update(person).digest('base64url').slice(0, NAME_CHARACTERS)
 
-/** The four bytes that stand for a person in the index. */
+/** The four-byte hash of a person in the index. */
 export function indexHashOf(person: string): number {
   const [key] = keys
   return key === undefined ? personHash(person) : hashUnder(key, person)
 }
 
-/** All hashes that the person can have, each as it stands in the index. */
+/** All hashes that the person can have in the index. */
 export const indexHashesOf = (person: string): Buffer[] =>
   [...keys.map((key) => hashUnder(key, person)), personHash(person)].map((hash) => {
     const bytes = Buffer.alloc(PERSON_HASH_BYTES)

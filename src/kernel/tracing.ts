@@ -1,9 +1,8 @@
 // Spans of OpenTelemetry, made through its API alone: to get traces, load an SDK (docs/guides/operating/tracing.md).
-// Without one nothing here makes anything; a message costs one look for it, and what a request said of its trace is
-// only handed on.
+// Without one nothing here creates anything: a message costs one check, and the trace of a request is only passed on.
 //
-// Names and attributes follow the conventions for messaging, which may still change, so they stand nowhere else. Nothing of
-// a message but ids, class and codes goes into a span.
+// Names and attributes follow the semantic conventions for messaging, which may still change, so they are in this file alone. A span
+// holds ids, class and codes of a message, nothing else of it.
 import {
   type Attributes,
   type Context,
@@ -31,7 +30,7 @@ function tracer(): Tracer | undefined {
 export interface SpanEnd {
   /** Why it did not do what it should: a code. */
   error?: string | undefined
-  /** Somebody has to look at it: the span counts as failed. */
+  /** Somebody must act: the span counts as failed. */
   isFault?: boolean
 }
 
@@ -45,8 +44,8 @@ export interface Acceptance {
 
 /**
  * Accepts inside a span `accept`, a child of the span that is active, as one of an instrumented HTTP server, or else of what
- * the request named. `accept` is given what the jobs of its messages are to hold: the trace that they are sent for,
- * undefined where there is none. `refused` tells refusals, which are no faults, and their codes.
+ * the request named. `accept` gets the trace that the jobs of its messages are to hold, undefined where there is none. `refused`
+ * reports refusals, which are no errors, and their codes.
  */
 export function traceAccept<T>(
   { kind, account, traceparent }: Acceptance,
@@ -92,13 +91,13 @@ export interface TracedAttempt {
   class: string
   provider: string
   attempt: string
-  /** What the job of the message holds. */
+  /** The trace that the job of the message holds. */
   carried: string | undefined
 }
 
 /**
  * Makes the attempt inside a span `send`: a root of its own, for a message may wait for days, linked to what its job holds.
- * `attempt` is given what the request to the provider is to carry, undefined for nothing, and tells how it ended.
+ * `attempt` gets the trace that the request to the provider is to carry, undefined for none, and reports how it ended.
  */
 export function traceSend<T>(
   of: TracedAttempt,
@@ -125,7 +124,7 @@ export function traceSend<T>(
     span.setAttribute('laneway.outcome', outcome)
     end = rest
   }
-  // A trace that nobody records is no news to the provider.
+  // A trace that nobody records is of no use to the provider.
   const handedOn = isRecorded(span) ? writeTraceparent(span.spanContext()) : of.carried
   return within(
     span,
@@ -135,7 +134,7 @@ export function traceSend<T>(
   )
 }
 
-/** Writes down what came of an attempt, inside a span `settle` below the one that is active. */
+/** Records the outcome of an attempt in a span `settle`, a child of the active one. */
 export function traceSettle<T>(settle: () => Promise<T>): Promise<T> {
   const found = tracer()
   if (found === undefined) return settle()
@@ -144,7 +143,7 @@ export function traceSettle<T>(settle: () => Promise<T>): Promise<T> {
   return within(found.startSpan('settle', { attributes }, active), active, settle, () => ({}))
 }
 
-/** Tells of a round of a fan-out that put chunks on its lane: a root, from `beganAtMs` (epoch) until now. */
+/** Records a round of a fan-out that put chunks on its lane: a root span, from `beganAtMs` (epoch) until now. */
 export function traceRound(of: { campaign: string; lane: number; recipients: number; beganAtMs: number }): void {
   const attributes = {
     ...SYSTEM,
@@ -184,7 +183,7 @@ async function within<T>(
   }
 }
 
-/** The code alone: the sentence of an error may quote what a person was to read. */
+/** The code alone: the sentence of an error may quote message text. */
 function note(span: Span, { error, isFault = false }: SpanEnd): void {
   if (error !== undefined) span.setAttribute('error.type', error)
   if (isFault) span.setStatus({ code: SpanStatusCode.ERROR })
@@ -206,10 +205,10 @@ export interface TraceContext {
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
-/** Recorded, and with a random id; what else a sender sets has no meaning yet and is not handed on. */
+/** Recorded, and with a random id; other bits have no meaning yet and are not passed on. */
 const KNOWN_FLAGS = 0b11
 
-/** What the text says; undefined for any text that is no `traceparent`. */
+/** Parses a `traceparent`; undefined for any other text. */
 export function parseTraceparent(text: string | undefined): TraceContext | undefined {
   const [, version, traceId, spanId, flags, more] = FORM.exec(text ?? '') ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined

@@ -1,5 +1,5 @@
-// Whether a text shows anything. Spaces, marks without a letter, and letters that only hold a place (U+200B, U+3164) do not:
-// a name or a value of nothing else is empty to whoever reads it.
+// Whether a text has visible characters. Spaces, marks without a letter, and filler characters (U+200B, U+3164) are invisible: a
+// name or a value made only of them looks empty.
 
 const SEEN = /[^\p{Z}\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u
 
