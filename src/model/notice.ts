@@ -1,18 +1,18 @@
-// What a notice is: something that WhatsApp has told of an account, a number or a template besides messages. Pure.
+// What a notice is: the record of an account update, which is what WhatsApp reports of an account, a number or a template. Pure.
 import { z } from 'zod'
 
 /** How long notices are kept. */
 export const NOTICES_KEPT_MS = 90 * 86_400_000
-/** Notices of one account; those of the installation are these of all accounts. */
+/** Most notices of one account; the installation's are those of all accounts. */
 export const MOST_NOTICES = 1_000
 export const MOST_NOTICES_IN_ALL = 10_000
-/** Notices of one kind that are kept of one minute; of more only their number is. */
+/** Notices of one kind that are kept per minute; further ones are only counted. */
 export const MOST_A_MINUTE = 60
 
 const time = z.iso.datetime()
 const details = z.record(z.string(), z.union([z.string(), z.number()]))
 
-/** A notice as it is stored: its kind is the field of the webhook, `other` for one that nobody knows. */
+/** A notice as it is stored: its kind is the field of the webhook, `other` for an unknown one. */
 export const noticeSchema = z.object({
   at: z.number().int(),
   received_at: z.number().int(),

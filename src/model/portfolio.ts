@@ -2,7 +2,7 @@
 // numbers together. Pure.
 import { z } from 'zod'
 
-/** Share of the budget that a new portfolio keeps for transactional messages (%). */
+/** Default share of the budget that is reserved for transactional messages (%). */
 export const RESERVE_PERCENT = 10
 
 /** Most people of a daily limit: more than WhatsApp lets any portfolio write to in a day. */
@@ -36,6 +36,6 @@ export const portfolioDocumentSchema = z
   .meta({ id: 'Portfolio' })
 export type PortfolioDocument = z.infer<typeof portfolioDocumentSchema>
 
-/** How many people campaigns may write to: what is kept in reserve is rounded up. */
+/** How many people campaigns may write to; the reserve is rounded up. */
 export const campaignLimit = (dailyLimit: number, reservePercent: number): number =>
   Math.floor((dailyLimit * (100 - reservePercent)) / 100)

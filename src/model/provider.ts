@@ -14,7 +14,7 @@ export interface ProviderSender {
   phoneNumberId: string
 }
 
-/** When a request may leave: nothing of it does after `leaveBy`, ms of the monotonic clock. `left` is called when it begins to. */
+/** When a request may leave: no byte of it leaves after `leaveBy` (ms, monotonic clock). `left` is called when the first does. */
 export interface Departure {
   leaveBy: number
   left(): void
@@ -43,7 +43,7 @@ export interface UploadedFile {
   extension: string
   /** Bytes. */
   size: number
-  /** Its bytes, which are read once. */
+  /** Its bytes; they can be read once. */
   content: AsyncIterable<Uint8Array>
 }
 
@@ -57,10 +57,10 @@ export type PollEnd =
   /** No answer, an unreadable one, or the provider does not know the message: ask again later. */
   | { kind: 'no_answer'; cause: string }
 
-/** How to speak to one kind of upstream. Neither method throws: every end of a call is a value. */
+/** Talks to one kind of upstream. No method throws: every end of a call is a value. */
 export interface Provider {
   /**
-   * Sends once and says how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call; it leaves within
+   * Sends once and returns how the call ended. Never rejects, never repeats. `timeoutMs` bounds the whole call; it leaves within
    * `departure`, or not at all.
    */
   send(sender: ProviderSender, message: ProviderMessage, timeoutMs: number, departure?: Departure): Promise<CallEnd>

@@ -2,7 +2,7 @@
 // phone number, a message text or a secret.
 import { z } from 'zod'
 
-/** Who: a key, a person at the command line, or Laneway by itself. `key_id` null: a key that nobody was given. */
+/** Who: a key, a person at the command line, or Laneway itself. `key_id` null: a key that does not exist. */
 const actorSchema = z.union([
   z.strictObject({ key_id: z.string().nullable(), key_name: z.string().describe('Empty when it has none.') }),
   z.strictObject({ cli: z.string().describe('Who ran the command line, by the name the system knows.') }),
@@ -10,7 +10,7 @@ const actorSchema = z.union([
 ])
 export type Actor = z.infer<typeof actorSchema>
 
-/** What Laneway does by itself, such as pausing a lane whose sender is blocked. */
+/** Laneway's own acts, such as pausing a lane whose sender is blocked. */
 export const LANEWAY_ITSELF = { system: 'Laneway' } as const satisfies Actor
 
 export const auditLogEntrySchema = z.strictObject({

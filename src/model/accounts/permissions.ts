@@ -1,7 +1,7 @@
-// What a key may do. Apart from the keys themselves, so that what only names a permission loads no Redis.
+// What a key may do. Separate from the store of keys, so that naming a permission loads no Redis code.
 import { z } from 'zod'
 
-/** What a key of an account may have. */
+/** The permissions of a key of an account. */
 export const PERMISSIONS = [
   'messages:send',
   'messages:read',
@@ -13,22 +13,22 @@ export const PERMISSIONS = [
   'admin',
 ] as const
 
-/** The whole installation: a key of no account, which may do everything in the name of any account. */
+/** The permission for the whole installation: its key belongs to no account and may do everything in any of them. */
 export const OPERATOR = 'operator'
 
 export type Permission = (typeof PERMISSIONS)[number] | typeof OPERATOR
 
-/** What a key of an account may be given. */
+/** The permissions that a key of an account can get. */
 export const permissionSchema = z.enum(PERMISSIONS)
 export const anyPermissionSchema = z.enum([...PERMISSIONS, OPERATOR])
 
-/** The account that a key of the whole installation belongs to: there is none. */
+/** The account id of a key for the whole installation, which has none. */
 export const NO_ACCOUNT = 0
 
-/** Of a key as much as tells what it may do. */
+/** The fields of a key that decide what it may do. */
 export interface Permitted {
   readonly permissions: readonly Permission[]
-  /** The only senders that it is for; empty for all. */
+  /** The only senders that it may use; empty: all. */
   readonly senders: readonly number[]
 }
 
@@ -40,13 +40,13 @@ export const hasAccount = ({ permissions, senders }: Permitted): boolean =>
   permissions.includes('admin') && senders.length === 0
 
 /**
- * Whether the key may do what takes the permission: itself, and in a session of the console that it opened. Besides what it
- * names, `admin` permits everything in its account, and `operator` everything in every account.
+ * Whether the key has the permission, also for a session of the console that it opened. `admin` permits everything in its
+ * account, `operator` everything in every account.
  */
 export const permits = (key: Permitted, permission: Permission): boolean =>
   key.permissions.includes(permission) || isOperator(key) || (permission !== OPERATOR && hasAccount(key))
 
-/** All of an account that the key permits. */
+/** All permissions within an account that the key has. */
 export const permissionsOf = (key: Permitted): Permission[] => [
   ...new Set([...PERMISSIONS.filter((each) => permits(key, each)), ...key.permissions]),
 ]

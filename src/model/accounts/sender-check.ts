@@ -1,5 +1,5 @@
-// What a check of a sender finds: each thing that can be asked of WhatsApp, how it stands in one sentence, and what to do. Pure:
-// the answers are given.
+// The findings of a check of a sender: for each thing that WhatsApp can be asked, its state in one sentence and what to do. Pure:
+// gets the answers as data.
 import { z } from 'zod'
 
 const findingSchema = z
@@ -26,14 +26,14 @@ export const senderCheckSchema = z
   .meta({ id: 'SenderCheck' })
 export type SenderCheck = z.infer<typeof senderCheckSchema>
 
-/** An answer of WhatsApp to a question, or why there is none. */
+/** An answer of WhatsApp, or why there is none. */
 export type Asked<T> =
   | { kind: 'known'; value: T }
   | { kind: 'refused'; code: number | undefined; says: string }
   /** Asked too often, or no answer: `cause` is a word. */
   | { kind: 'unanswered'; cause: string }
 
-/** What WhatsApp has answered. A field is undefined where it has not told it. */
+/** WhatsApp's answers. A field is undefined where WhatsApp left it out. */
 export interface ProviderFacts {
   token: Asked<{
     appId: string | undefined
@@ -41,7 +41,7 @@ export interface ProviderFacts {
     /** Epoch ms; undefined: it does not end. */
     endsAtMs: number | undefined
     scopes: readonly string[]
-    /** Accounts that a scope is given for; a scope that is not here is given for all. */
+    /** Accounts that a scope is granted for; a scope that is missing here is granted for all. */
     only: ReadonlyMap<string, readonly string[]>
   }>
   number: Asked<{
@@ -66,7 +66,7 @@ export interface ProviderFacts {
   apps: Asked<readonly string[]> | undefined
 }
 
-/** The sender as Laneway has it. */
+/** The sender as Laneway stores it. */
 export interface CheckedSender {
   id: number
   number: string
@@ -91,7 +91,7 @@ const unknown = (what: string, sentence: string, todo: string | null = null): Fi
   do: todo,
 })
 
-/** What is found of a sender of the Cloud API, in the order in which it is set up. */
+/** The findings for a sender of the Cloud API, in the order of its setup. */
 export function findingsOf(sender: CheckedSender, facts: ProviderFacts, nowMs: number): Finding[] {
   return [
     ...ofToken(sender, facts, nowMs),
@@ -126,7 +126,7 @@ interface CameLately {
   refusedLastDay: number
 }
 
-/** How it stands with the webhooks that come, of a sender whose account has something to verify them. */
+/** The finding about incoming webhooks, for a sender whose account can verify them. */
 export function webhooksFinding(account: number, came: CameLately, nowMs: number): Finding {
   const what = 'webhooks'
   const { lastGoodAtMs: goodAt, refusedLastHour: ofHour, refusedLastDay: ofDay } = came
@@ -254,7 +254,7 @@ function qualityOf({ quality }: NumberFacts): Finding {
   return unknown('quality', 'WhatsApp has not rated its quality yet.')
 }
 
-/** Messages per second by WhatsApp's word. */
+/** Messages per second of each throughput level of WhatsApp. */
 const RATES: Readonly<Record<string, number>> = { STANDARD: 80, HIGH: 1_000 }
 
 function throughputOf({ id, rate }: CheckedSender, { throughput }: NumberFacts): Finding {

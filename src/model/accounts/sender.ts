@@ -1,18 +1,18 @@
-// What a sender is: its settings, the rules that they must keep together, and how it is shown. Pure.
+// What a sender is: its settings, the rules across them, and how it is shown. Pure.
 import { z } from 'zod'
 
 export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])
 export type ProviderName = z.infer<typeof providerNameSchema>
 
-/** Messages per second: a message a minute at least, at most what one lane could hold anyway. */
+/** Messages per second: at least one a minute, at most what one lane can send. */
 export const MIN_RATE = 1 / 60
 export const MAX_RATE = 100_000
 
 /**
  * The address of WhatsApp that approved marketing templates are posted to; everything else goes to `/messages` anyway.
  * - `messages`: `/messages`, as all others.
- * - `marketing_fallback`: `/marketing_messages`; WhatsApp sends what may not go this way as if it came to `/messages`.
- * - `marketing_strict`: `/marketing_messages`; WhatsApp refuses what may not go this way.
+ * - `marketing_fallback`: `/marketing_messages`; WhatsApp sends what is not eligible as if it came to `/messages`.
+ * - `marketing_strict`: `/marketing_messages`; WhatsApp refuses what is not eligible.
  */
 export const marketingRouteSchema = z.enum(['messages', 'marketing_fallback', 'marketing_strict'])
 export type MarketingRoute = z.infer<typeof marketingRouteSchema>
@@ -74,12 +74,12 @@ export const PROVIDER_ID = /^[1-9]\d{0,29}$/
 /** A provider's token: printable characters without spaces. */
 export const TOKEN = /^[\x21-\x7e]+$/
 
-/** A name needs a letter, because templates name their sender by number or by name. */
+/** A name needs a letter, because requests name a sender by number or by name. */
 export const isSenderName = (name: string): boolean => /\p{L}/u.test(name) && !/\p{Cc}/u.test(name)
 
 /**
- * Whether this is a server's address without query or fragment, so that paths can be appended. A password is refused too:
- * it would not be sent, and lists of senders show the address.
+ * Whether this is a URL without query or fragment, so that paths can be appended. A password is refused too: it would not be sent,
+ * and lists of senders show the address.
  */
 export function isServerAddress(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -1,5 +1,5 @@
-// Settings of an account by the name people type, each with its default. Apart from the accounts themselves, so that what
-// only names a setting loads no Redis.
+// Settings of an account by the name people type, each with its default. Separate from the store of accounts, so that naming a
+// setting loads no Redis code.
 import { z } from 'zod'
 
 const policy = z.enum(['at_least_once', 'at_most_once'])
@@ -20,25 +20,25 @@ export const accountSettings = {
   /** What a person writes to get no more advertising, and to get it again. */
   'opt_out.stop_words': words.default('stop,unsubscribe'),
   'opt_out.start_words': words.default('start'),
-  /** What becomes of other messages to somebody who is opted out. */
+  /** What happens to other messages to somebody who has opted out. */
   'opt_out.transactional': z.enum(['send', 'stop']).default('send'),
-  /** What becomes of a service message to somebody who has not written within 24 hours. */
+  /** What happens to a service message to somebody who has not written within 24 hours. */
   outside_window: z.enum(['warn', 'refuse']).default('warn'),
   /** Whether files of received messages are fetched into the gallery, before WhatsApp removes them. */
   keep_received_media: z.enum(['on', 'off']).default('off'),
-  /** What becomes of unknown fields at the addresses of the older interface. An account from before there was a choice ignores them. */
+  /** What happens to unknown fields at the addresses of the older interface. Accounts from before this setting ignore them. */
   unknown_fields: z.enum(['refuse', 'ignore']).default('ignore'),
 }
 
-/** What a new account begins with where that is not the default, which is that of accounts from before. */
+/** Settings of a new account that differ from the default; the default is what accounts from before the setting have. */
 export const NEW_ACCOUNT = { unknown_fields: 'refuse' } as const satisfies { readonly [S in AccountSetting]?: string }
 export type AccountSetting = keyof typeof accountSettings
 
 /** Whether a word is the name of a setting. */
 export const isAccountSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)
 
-// What one account may use up, by the names people type. The installation has a default for each (LANEWAY_LIMIT_…), an
-// account may have its own; 0 is no limit.
+// Limits of an account, by the names people type. The installation has a default for each (LANEWAY_LIMIT_…), an account may have
+// its own; 0 is no limit.
 
 /** Limits of an account; 0 is none. Rates are requests a second, bytes are bytes, the others are counts. */
 export interface AccountLimits {
@@ -46,7 +46,7 @@ export interface AccountLimits {
   keyRate: number
   /** Of all of its keys together. */
   accountRate: number
-  /** Messages that were accepted and not taken up yet. */
+  /** Messages that were accepted and not claimed yet. */
   waiting: number
   /** Campaigns that were not started yet. */
   drafts: number
@@ -57,7 +57,7 @@ export interface AccountLimits {
   contacts: number
 }
 
-/** Limits of the installation: defaults for its accounts, and what is nobody's. */
+/** Limits of the installation: defaults for its accounts, and those that belong to no account. */
 export interface InstallationLimits extends AccountLimits {
   /** Requests a second from one address. */
   addressRate: number
@@ -85,8 +85,8 @@ export const limitSchema = z.int().min(0).nullable()
 /** Whether a word is the name of a limit. */
 export const isLimitSetting = (word: string): word is LimitSetting => Object.hasOwn(LIMIT_SETTINGS, word)
 
-// Secrets of an account's cloud-api webhooks, by the name people type. Apart from their store, so that what only names
-// one loads no Redis.
+// Secrets of an account's cloud-api webhooks, by the name people type. Separate from their store, so that naming one loads no Redis
+// code.
 
 /** How many of each count at a time: the newest, and the one that WhatsApp may still use. */
 export const WEBHOOK_SECRETS_MAX = 2

@@ -1,5 +1,5 @@
-// The life of a campaign as a table, which stands only here: recipients/scripts/campaign-move.lua makes a move in Redis
-// and is given the states that it may start from.
+// The states and moves of a campaign, said once here: recipients/scripts/campaign-move.lua makes a move in Redis and gets the
+// states that it may start from.
 //
 //   draft ─> checking ─> ready ─> scheduled ─> running ⇄ paused
 //              │ ▲         └───────────────────>│ │
@@ -21,11 +21,11 @@ export const CAMPAIGN_STATES = [
 export type CampaignState = (typeof CAMPAIGN_STATES)[number]
 
 export type CampaignMove =
-  /** Other recipients were uploaded: what was checked is void. */
+  /** Other recipients were uploaded: the preflight is void. */
   | 'upload'
   /** Preflight begins. */
   | 'check'
-  /** Preflight found nothing that stands in the way. */
+  /** Preflight found no problem. */
   | 'pass'
   /** Preflight found problems. */
   | 'block'
@@ -34,7 +34,7 @@ export type CampaignMove =
   /** By a person or by the circuit breaker. */
   | 'pause'
   | 'resume'
-  /** Nothing is left to be sent or to be decided. */
+  /** Nothing is left to send or to decide. */
   | 'finish'
   | 'cancel'
   /** Nobody has started it for months. */
@@ -44,8 +44,8 @@ interface Rule {
   from: readonly CampaignState[]
   to: CampaignState
   /**
-   * States in which the campaign is already as the move asks for, or has gone on from there by itself: asking again, as
-   * after an answer that was lost, changes nothing and is no error.
+   * States in which the move was made already, or from which the campaign went on by itself: asking again, as after a lost answer,
+   * changes nothing and is no error.
    */
   already?: readonly CampaignState[]
 }
@@ -68,10 +68,10 @@ export const CAMPAIGN_MOVES: Readonly<Record<CampaignMove, Rule>> = {
   expire: { from: ['draft', 'ready', 'blocked'], to: 'cancelled' },
 }
 
-/** What the reason of a campaign begins with that was paused for its template. */
+/** Prefix of the reason of a campaign that was paused for its template. */
 export const TEMPLATE_PAUSED = 'template_paused'
 
-/** States in which nothing will ever be sent again. */
+/** States in which nothing is ever sent again. */
 export const hasEnded = (state: CampaignState): boolean => state === 'done' || state === 'cancelled'
 
 /** States before the start: no recipient has a message yet, although the figures count each of them as queued. */
@@ -102,8 +102,8 @@ export type RowFormat = 'csv' | 'ndjson'
 export const EXPORT_FORMATS = ['csv', 'ndjson'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-// How far a campaign is. The counts in Redis change in the same step as each message, and what nobody has taken up yet
-// is what is left of the total: so the figures add up to the number of recipients at every moment, by construction.
+// The progress of a campaign. The counts in Redis change in the same step as each message, and recipients without a message are the
+// rest of the total: so the figures always add up to the number of recipients, by construction.
 
 /** How many recipients are in each state; the sum is the number of recipients. */
 export type Shares = Record<State, number>
@@ -121,7 +121,7 @@ const NONE: Shares = {
   unknown: 0,
 }
 
-/** `counts` of the messages that have a record, by state. Recipients without one wait, or were never taken up. */
+/** `counts` of the messages that have a record, by state. Recipients without one wait, or were never claimed. */
 export function sharesOf(counts: Partial<Shares>, total: number, state: CampaignState): Shares {
   const shares: Shares = { ...NONE, ...counts }
   const untouched = Math.max(0, total - STATES.reduce((sum, each) => sum + shares[each], 0))
@@ -129,17 +129,17 @@ export function sharesOf(counts: Partial<Shares>, total: number, state: Campaign
   return shares
 }
 
-/** Recipients whose message can still change by our own doing. */
+/** Recipients whose message Laneway itself may still change. */
 export const unsettled = (shares: Shares): number => shares.queued + shares.sending + shares.unconfirmed
 
-/** Recipients with nothing open any more: the provider or we have said what became of their message. */
+/** Recipients whose message is settled, by the provider or by Laneway. */
 export const concluded = ({ sent, delivered, read, failed, expired, cancelled }: Shares): number =>
   sent + delivered + read + failed + expired + cancelled
 
 /** Recipients whose phone has the message, whether they have read it or not. */
 export const deliveredTotal = ({ delivered, read }: Pick<Shares, 'delivered' | 'read'>): number => delivered + read
 
-/** The rate that was measured of these, as people are shown it: a campaign that has sent nothing has none. */
+/** The measured rate as it is shown: a campaign that has sent nothing has none. */
 export const shownRate = ({ sent, delivered, read }: Shares, measured: number): number =>
   sent + delivered + read === 0 ? 0 : measured
 

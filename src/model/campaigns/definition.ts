@@ -28,9 +28,9 @@ const rowsSchema = z.strictObject({
 const earlierSchema = z.object({
   campaign: z.string(),
   class: z.enum(['failed', 'unknown', 'not_delivered', 'expired', 'cancelled']),
-  /** What the recipients of the earlier one offered; the values themselves were frozen then. */
+  /** The fields that the recipients of the earlier one had; the values themselves were frozen then. */
   offer: z.enum(['contact', 'row']),
-  /** The campaign that was run first, of all those that were made of each other. Runs of before do not have it. */
+  /** The first campaign of this series of runs. Older runs do not have it. */
   first: z.string().optional(),
 })
 
@@ -43,7 +43,7 @@ const retryCapped = z
   .strictObject({ times: z.int().min(0).max(7) })
   .describe('How often a person who has had enough marketing (131049) is tried again, each time when that is over.')
 
-/** A campaign as a person defines it. Fields that nobody knows are faults: a typo would go out to everybody. */
+/** A campaign as a person defines it. Unknown fields are faults: a typo would go out to everybody. */
 export const definitionSchema = z.strictObject({
   name: z
     .string()
@@ -78,7 +78,7 @@ definitionSchema.register(z.globalRegistry, { id: 'CampaignDefinition' })
 /** What a definition may hold: 16 KB of text. The list of campaigns reads it, a page of up to 1,000 at a time. */
 export const DEFINITION_MOST = { values: LIMITS.componentValues, characters: 16_384 }
 
-/** What a list of campaigns shows of a definition, however it was once accepted. */
+/** The part of a definition that a list of campaigns shows, lenient about older ones. */
 export const listedDefinitionSchema = z.object({
   name: z.string().optional(),
   sender: z.string(),
@@ -108,10 +108,10 @@ export const RESUME_CLASSES = earlierSchema.shape.class.options
 export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = {
   failed: ['failed'],
   unknown: ['unknown'],
-  // Sent, and nothing has been heard of a delivery since.
+  // Sent, and no delivery was reported since.
   not_delivered: ['sent'],
   expired: ['expired'],
-  // Also of a cancelled campaign those whom it never came to, who have no message.
+  // For a cancelled campaign also the recipients that it never reached, who have no message.
   cancelled: ['cancelled'],
 }
 
@@ -122,13 +122,13 @@ const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
 export const maySendAgain = (recipients: Definition['recipients']): boolean =>
   'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
 
-/** What values can be filled in for each recipient. */
+/** Which values can be filled in for each recipient. */
 export function valueSourceKind(recipients: Definition['recipients']): ValueSourceKind {
   if ('offer' in recipients) return recipients.offer
   return 'tags' in recipients ? 'contact' : 'row'
 }
 
-/** The components of a campaign, compiled for what its recipients offer. */
+/** The components of a campaign, compiled for the fields of its recipients. */
 export const compiledOf = ({
   template,
   recipients,
@@ -144,7 +144,7 @@ export const preflightSchema = z.object({
   checked_at: count,
   /** Those who will get a message. */
   recipients: count,
-  /** Those who will not, by reason; each of them is in the file of refused recipients, but for the excluded. */
+  /** Those who will not, by reason; all but the excluded are in the file of refused recipients. */
   refused: z.object({
     duplicate: count,
     /** The phone number is missing or impossible. */
@@ -153,7 +153,7 @@ export const preflightSchema = z.object({
     parameter: count,
     /** The row cannot be read. */
     unreadable: count,
-    /** They want no advertising of the account. Reports of before do not count them. */
+    /** They have opted out. Older reports do not count them. */
     opted_out: count.default(0),
   }),
   /** Contacts that carry an excluded tag. */
@@ -164,26 +164,26 @@ export const preflightSchema = z.object({
   skipped_erased: count.default(0),
   /** What must be fixed before it can start; empty when it is ready. */
   problems: z.array(z.object({ path: z.string(), message: z.string() })),
-  /** What it can start with, but somebody should know. */
+  /** What does not keep it from starting, but somebody should know. */
   warnings: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
   /** Files of the gallery that its messages show; one that is not uploaded yet is uploaded before the first of them leaves. */
   files: z.array(z.object({ gallery: z.string(), uploaded: z.boolean() })).default([]),
   /** Messages per second of the lane. */
   rate: z.number(),
-  /** How long it needs for them, when nothing else is sent: by the rate of the lane and the limit of its portfolio. */
+  /** How long it takes if nothing else is sent, by the rate of the lane and the limit of its portfolio. */
   seconds: z.number(),
-  /** The same in days, begun ones counted; null: the limit leaves campaigns nobody, so that it never ends. */
+  /** The same in days, rounded up; null: the limit leaves nobody to campaigns, so that it never ends. */
   days: count.nullable(),
   /** To how many people campaigns of the portfolio may write first: at once, and on each later day; null: no limit. */
   people: z.object({ now: count, a_day: count }).nullable(),
-  /** How many would come to their turn only when they are not valid any more, if it started now. */
+  /** How many would expire before their turn if it started now. */
   would_expire: count,
 })
 export type Preflight = z.infer<typeof preflightSchema>
 
 const DAY_MS = 86_400_000
 
-/** How long a campaign needs at this rate with this many people now and a day. Everybody is taken for one who must be written to first. */
+/** How long a campaign takes at this rate with this many people now and a day, if every message opens a conversation. */
 export function durationOf({ recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>): {
   seconds: number
   days: number | null
@@ -199,7 +199,7 @@ export function durationOf({ recipients, rate, people }: Pick<Preflight, 'recipi
   return { seconds, days: Math.ceil((seconds * 1_000) / DAY_MS) }
 }
 
-/** How many come to their turn only when their message is not valid any more, of a campaign that begins `validMs` before. */
+/** How many messages expire before their turn, in a campaign that begins `validMs` before their validity ends. */
 export function lateOf(
   { recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>,
   validMs: number,

@@ -2,7 +2,7 @@
 // heap behind, and ends at 2^24, 16.7 million; a file of 1 GB may hold four times as many. This takes 16 to 32, outside the
 // heap, and all of it goes away at once. Measured with a million: 16 MB.
 
-/** More than half full, the search for a free slot gets long. */
+/** When it is more than half full, probing gets long. */
 const FILL = 0.5
 
 /** A set of positive safe integers, empty at first. */

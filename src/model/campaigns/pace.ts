@@ -1,11 +1,11 @@
-// How much of a campaign may stand on its lane: as much as the lane sends in the next seconds, shared by the campaigns
-// that run on it. A short queue is what keeps Redis small and a pause quick, and equal shares of it leave each campaign
-// something to send whenever its turn comes (lanes/scripts/chunk-round-robin.lua).
+// How much of a campaign may be on its lane: what the lane sends in the next seconds, shared by the campaigns that run on it. A short
+// queue keeps Redis small and a pause quick. Equal shares of it leave each campaign something to send at each of its turns
+// (lanes/scripts/chunk-round-robin.lua).
 
 /** Long enough that the lane does not run dry while a dead worker's fan-out is taken over. */
 const SECONDS_AHEAD = 2
 const LEAST = 50
-/** Of all campaigns of one lane: what stands there is dropped by a pause and gone over again by a resume. */
+/** Of all campaigns of one lane: a pause drops what is there, and a resume feeds it again. */
 const MOST = 5_000
 
 /** Messages of one campaign that may wait on a lane of `rate` per second on which `running` campaigns run. */
@@ -17,11 +17,11 @@ export function windowOf(rate: number, running: number): number {
 export const WIDEST_WINDOW = Math.max(LEAST, MOST)
 
 /**
- * What one worker takes up at once: short enough that campaigns take turns several times a second, that others find work,
- * and that a worker that dies with it delays little.
+ * What one worker takes at once: short enough that campaigns take turns several times a second, that other workers find work, and
+ * that a worker that dies delays little.
  */
 const CHUNK_SECONDS = 0.25
-/** The same where campaigns share the lane: by as much as workers have in hand, their turns are uneven. */
+/** The same where campaigns share the lane: what workers hold makes the turns uneven. */
 const SHARED_CHUNK_SECONDS = 0.125
 /**
  * Most recipients of one chunk, however fast its lane is. What a chunk takes before its first message leaves, 25 ms of
@@ -53,7 +53,7 @@ export function chunkOf(rate: number, running = 1): number {
 
 /** A campaign with nothing to feed is parked for so long at first; each time that nothing has moved meanwhile doubles it. */
 const FIRST_PARK_MS = 250
-/** Of all that stand still on a lane, fewer than one in so many ms is looked at, from the first time on. */
+/** Parked campaigns of a lane are woken at most once in so many ms, all together. */
 const PARKED_EACH_MS = 50
 export const MOST_PARK_MS = 60_000
 

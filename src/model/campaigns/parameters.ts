@@ -12,11 +12,11 @@ import { type Component, type Parameter, templateContentSchema } from '../templa
 /** Where a value comes from: a field of the contact, or `row.` and the name of a column. */
 export type ValueSource = `contact.${'name' | 'phone' | 'email'}` | `row.${string}`
 
-/** Components with their placeholders resolved to places in a list of values. */
+/** Components whose placeholders are resolved to positions in a list of values. */
 export interface CompiledComponents {
-  /** What is taken from each recipient, each source once: the order of a recipient's values. */
+  /** The fields taken from each recipient, each once, in the order of a recipient's values. */
   sources: ValueSource[]
-  /** The components with these values, which stand in the order of `sources`. */
+  /** The components with these values, in the order of `sources`. */
   fill(values: readonly string[]): Component[]
   /** The components with placeholders for these values, see model/messages/placeholders.ts. */
   withPlaceholders: readonly Component[]
@@ -28,10 +28,10 @@ const NAMES = fieldNamesOf(z.object({ template: templateContentSchema }))
 const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
 
-/** What the recipients of a campaign offer: contacts have fields, the rows of an uploaded file have columns. */
+/** The fields of a campaign's recipients: contacts have fields, rows of an uploaded file have columns. */
 export type ValueSourceKind = 'contact' | 'row'
 
-/** Components that were read. `stored` gives them with their placeholders, `unknown` the fields nobody knows. */
+/** Parsed components. `stored` returns them with their placeholders, `unknown` lists unknown fields. */
 export interface ReadComponents {
   ok: true
   compiled: CompiledComponents
@@ -68,7 +68,7 @@ export function compileComponents(
   return { ok: true, compiled, stored: () => withSources(read, sources), unknown }
 }
 
-/** A file of the gallery is uploaded before the campaign starts, so it is the same one for everybody. */
+/** A file of the gallery is uploaded before the campaign starts, so it must be the same for everybody. */
 function galleryFaults(components: readonly Component[]): Fault[] {
   const faults: Fault[] = []
   mapFiles(components, 'template.components', (file, { path }) => {
@@ -80,7 +80,7 @@ function galleryFaults(components: readonly Component[]): Fault[] {
   return faults
 }
 
-/** A copy in which the placeholders stand again. */
+/** A copy with the placeholders put back. */
 function withSources(components: readonly Component[], sources: readonly ValueSource[]): unknown[] {
   const text = JSON.stringify(components)
   return JSON.parse(text, (_name, value: unknown) => {
@@ -95,12 +95,12 @@ const EXPECTED: Readonly<Record<ValueSourceKind, string>> = {
 }
 
 /**
- * Faults that every recipient would have, whatever is filled in. The values themselves are held against the template
- * recipient by recipient, with matchTemplate.
+ * Faults that every recipient would have, whatever is filled in. The values themselves are checked against the template for each
+ * recipient, by matchTemplate.
  */
 export function structuralFaults(shape: TemplateShape, { sources, fill }: CompiledComponents): Fault[] {
-  // A sample that is good as a text is no link and no time, and the other way round: a fault that disappears with one of them
-  // is not structural.
+  // A sample that is a valid text is no valid link or time, and vice versa: a fault that one of the samples does not have is not
+  // structural.
   const [asText = [], ...others] = ['1', 'https://example.com/1', '1800000000000'].map((sample) =>
     matchTemplate(shape, fill(sources.map(() => sample))),
   )
@@ -109,7 +109,7 @@ export function structuralFaults(shape: TemplateShape, { sources, fill }: Compil
   return asText.filter((fault) => others.every((faults) => isIn(faults, fault)))
 }
 
-/** A copy of the value in which `replace` has answered for every placeholder. */
+/** A copy of the value in which `replace` has replaced every placeholder. */
 function replaceSources(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each, i) => replaceSources(each, `${path}[${i}]`, replace))
   if (typeof value === 'string') return value.replaceAll('\u0000', '')

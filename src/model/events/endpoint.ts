@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { nonEmptyTextUpTo } from '../../kernel/bounded.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, eventTypeSchema } from './event-schema.ts'
 
-/** Endpoints of one account. Events are read and delivered for each by itself, so cost grows with their number. */
+/** Endpoints of one account. Events are read and delivered for each separately, so the cost grows with their number. */
 export const MOST_ENDPOINTS = 20
 /** Senders that an endpoint can be limited to. */
 const MOST_SENDERS = 100
@@ -67,7 +67,7 @@ export const endpointSchema = z
   .meta({ id: 'EventEndpoint' })
 export type EndpointDocument = z.infer<typeof endpointSchema>
 
-/** Whether events do not get through to an endpoint, other than by somebody's wish. */
+/** Whether events fail to reach an endpoint, not counting one that somebody has disabled. */
 export const isFailing = ({
   enabled,
   disabled_for: why,

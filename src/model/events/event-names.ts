@@ -1,4 +1,4 @@
-// Which events there are, by name. Pure, and without a schema: the console has them as well.
+// The names of events. Pure, and without a schema, because the console loads this file too.
 
 export const EVENT_TYPES = [
   'message.sent',

@@ -12,7 +12,7 @@ const eventIdField = z.string().describe('The same at each delivery.')
 
 const problem = z.strictObject({ code: z.string(), sentence: z.string() }).nullable()
 
-/** Only for those who asked for content. */
+/** Only with `include_content`. */
 const content = { to: z.string().nullable().optional(), text: z.string().nullable().optional() }
 
 export const messageEventData = z.strictObject({
@@ -113,6 +113,6 @@ export { DEFAULT_TYPES, EVENT_TYPES, type EventType, TEST_TYPE } from './event-n
 
 export const eventTypeSchema = z.enum(EVENT_TYPES)
 
-/** The event of a message that has come into a state, as people are shown it; undefined for one that goes on at once. */
+/** The event of a message that has entered a state, as it is shown; undefined for a passing state. */
 export const typeOfState = (state: State): EventType | undefined =>
   state === 'queued' || state === 'sending' ? undefined : `message.${state}`

@@ -19,7 +19,7 @@ const otherEvent = z.discriminatedUnion('about', [
     reason: z.string().optional(),
   }),
   z.object({ about: z.literal('sender'), blocked: z.boolean(), reason: z.string(), at }),
-  // Named by a digest of WhatsApp's id, which has the person's number in it.
+  // Identified by a digest: WhatsApp's id contains the person's number.
   z.object({ about: z.literal('received'), name: z.string(), at }),
   z.object({ about: z.literal('media_kept'), name: z.string(), at }),
   z.object({
@@ -35,27 +35,27 @@ const otherEvent = z.discriminatedUnion('about', [
   z.object({ about: z.literal('endpoint'), id: z.string(), reason: z.string(), at }),
 ])
 
-/** A message came into this state. `seq` counts the steps of its life, its acceptance being the first. */
+/** A message entered this state. `seq` counts its steps; acceptance is the first. */
 export interface MessageChange {
   about: 'message'
   ulid: string
-  /** As people are shown it. */
+  /** The state as it is shown. */
   state: State
   possibleDuplicate: boolean
   seq: number
   /** Epoch ms. */
   at: number
   problem: Problem | undefined
-  /** Nothing has said before that it was delivered: that it was read is the first proof of it. */
+  /** No delivery was reported before: the read receipt is its first proof. */
   isFirstProofOfDelivery: boolean
 }
 
-/** Something that happened, before it is put into words for somebody. */
+/** Something that happened, before it becomes a document for a reader. */
 export type Occurrence = MessageChange | z.infer<typeof otherEvent>
 /** What is written into an outbox as JSON. */
 type OtherOccurrence = z.infer<typeof otherEvent>
 
-/** An event with the place that it stands at: a source (lane, or 0 for what concerns the account), entry and line. */
+/** An event with its position: a source (lane, or 0 for the account), entry and line. */
 export interface PlacedEvent {
   source: number
   entry: string
@@ -68,7 +68,7 @@ export const ENTRY_FIELD = 'e'
 
 const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
 
-/** The events of an entry in their order. A line that nobody can read is passed over, as by readers of a later release. */
+/** The events of an entry, in order. Unreadable lines are skipped, as later releases do. */
 export function readEntry(source: number, entry: string, text: string): PlacedEvent[] {
   return text.split('\n').flatMap((line, i) => {
     const occurrence = line.startsWith('{') ? readOther(line) : readChange(line)
@@ -111,6 +111,6 @@ export function eventId({ source, entry, line, occurrence }: PlacedEvent): strin
   return `evt_${source}_${entry.replace('-', '_')}_${line}`
 }
 
-/** What two events must not overtake each other by: events of one message keep their order where they can. */
+/** Events with the same key must not overtake each other: those of one message keep their order where possible. */
 export const orderingKey = ({ source, occurrence }: PlacedEvent): string =>
   occurrence.about === 'message' ? occurrence.ulid : `${occurrence.about} ${source}`

@@ -1,7 +1,7 @@
 // Why a person paused a lane or a campaign, as they typed it.
 import { masked } from '../../kernel/masked.ts'
 
-/** What stands for a reason where none was given. */
+/** The reason where none was given. */
 export const NO_REASON = 'by hand'
 
 /**

@@ -1,4 +1,4 @@
-// The files that a message shows, wherever they stand in its content.
+// The files that a message shows, anywhere in its content.
 
 import { type FilePosition, type MessageFile, mapFiles } from '../templates/component-files.ts'
 import type { Content } from './content.ts'

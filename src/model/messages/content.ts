@@ -38,12 +38,12 @@ const serviceContents = [
 export const serviceContentSchema = z.discriminatedUnion('type', serviceContents)
 
 /**
- * Any content, by its `type`, with the object of the same name beside it. Fields that are not part of it are dropped:
- * they are neither stored nor forwarded. Parsing a content once more changes nothing, so jobs are read with it too.
+ * Any content, by its `type`, with the object of the same name beside it. Other fields are dropped: they are neither stored nor
+ * forwarded. Parsing is idempotent, so jobs are read with it too.
  */
 export const contentSchema = z.discriminatedUnion('type', [...serviceContents, templateMessageContent])
 
-/** The words for what a message is, as requests and lookups have them. */
+/** The kinds of messages, as requests and lookups name them. */
 export const CONTENT_TYPES = [
   'text',
   'interactive',
@@ -62,7 +62,7 @@ export type Content = z.infer<typeof contentSchema>
 export type ServiceContent = z.infer<typeof serviceContentSchema>
 export type TemplateMessageContent = z.infer<typeof templateMessageContent>
 
-/** `transactional` goes first and must arrive; `campaign` waits its turn and is never repeated without proof. */
+/** `transactional` goes first and is repeated when in doubt; `campaign` comes after it and is never repeated without proof. */
 export type MessageClass = z.infer<typeof messageClassSchema>
 
 export const messageClassSchema = z.enum(['transactional', 'campaign'])
@@ -78,8 +78,8 @@ export function classOf(content: Content, category?: TemplateCategory): MessageC
 }
 
 /**
- * Whether a message is marketing for WhatsApp, in a campaign as by itself. `category` is that of its template as it is known by
- * now; a message whose template is not known counts by its class.
+ * Whether WhatsApp treats a message as marketing, in a campaign or not. `category` is the template's current one; a message whose
+ * template is unknown counts by its class.
  */
 export const isMarketing = (of: MessageClass, category: TemplateCategory | undefined): boolean =>
   category === undefined ? of === 'campaign' : category === 'MARKETING'

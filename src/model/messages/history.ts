@@ -36,8 +36,8 @@ const ENTRY = /^([a-z])(-?[0-9a-z]+)(?:,(.*))?$/s
 const isCode = (letter: string): letter is HistoryCode => Object.hasOwn(HISTORY_EVENTS, letter)
 
 /**
- * The history in order of time, without entries that cannot be read. A time that goes back, such as a delivery reported
- * in whole seconds, is shown as late as the entry before it.
+ * The history in order of time, without unreadable entries. A time that goes back, such as a delivery reported in whole seconds, is
+ * clamped to the entry before it.
  */
 export function readHistory(packed: string, acceptedAtMs: number): HistoryEvent[] {
   let lastMs = Number.NEGATIVE_INFINITY

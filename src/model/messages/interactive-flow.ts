@@ -4,7 +4,7 @@ import { type Context, holdsMoreThan, nonEmptyTextUpTo } from '../../kernel/boun
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
 
-/** What the first screen is given; what may be in it, the flow says. */
+/** The data of the first screen; the flow defines its fields. */
 const screenData = z.record(z.string(), z.unknown()).check(({ value, issues }) => {
   if (!holdsMoreThan(value, LIMITS.flowData)) return
   const { values, characters } = LIMITS.flowData

@@ -1,5 +1,5 @@
-// The life of a message as a table. Redis takes the steps (lanes/messages/scripts/message-lifecycle.lua) and is given this table
-// when a script is loaded, so that the states, their letters and the moves stand here only.
+// The states and moves of a message, said once here. The steps run in Redis (lanes/messages/scripts/message-lifecycle.lua), which gets
+// this table when a script is loaded.
 //
 //   queued ─> sending ─> sent ─> delivered ─> read
 //     │          ├─────> queued        proven unsent, worth another try
@@ -16,8 +16,8 @@
 //
 // A message that was repeated in doubt may have gone out under two attempts. Each attempt is sent, and then perhaps
 // failed; the message is `sent` as long as one of them is known to be sent and not to have failed, and `failed` when
-// the attempt that counts has failed and no other is known to be sent. What is reported of the others is remembered for
-// that, so that the order of reports does not matter. Where it does, docs/how-it-works/architecture.md has the table.
+// the attempt that counts has failed and no other is known to be sent. Reports about the others are stored, so that
+// the order of reports does not matter. Where it does, docs/how-it-works/architecture.md has the table.
 
 /** A campaign stores the state of a recipient as its place in this list: a new state comes last. */
 export const STATES = [
@@ -65,20 +65,20 @@ export type Repeat = 'never' | 'once' | 'safe'
 
 /** A line of the table. */
 export interface Move {
-  /** In any other state the step changes nothing. */
+  /** States that it applies to; in any other it changes nothing. */
   from: readonly State[]
   to: State
-  /** Where it leads instead when the message has used up its tries, its repeats or its time. */
+  /** The target instead when the message has used up its tries, its repeats or its time. */
   orElse?: State
 }
 
 /**
  * Each step but `status`, which takes evidence in any state: see message-lifecycle.lua.
- * - `claim`: a worker wants to send it now. Of a message that another attempt has claimed, that one is in doubt.
+ * - `claim`: a worker wants to send it now. If another attempt has claimed it, that attempt is in doubt.
  * - `not_sent`: the attempt is proven not to have sent it.
  * - `unconfirmed`: the attempt ended without a trustworthy answer, or outlived every timeout.
  * - `resolve`: the wait for evidence is over.
- * - `give_up`: what would send it cannot be run or is gone.
+ * - `give_up`: its job cannot be processed or is gone.
  * - `requeue`: a person wants it tried again.
  */
 export const MESSAGE_MOVES = {
@@ -92,7 +92,7 @@ export const MESSAGE_MOVES = {
 } as const satisfies Readonly<Record<string, Move>>
 export type MoveKind = keyof typeof MESSAGE_MOVES
 
-/** What a step says to its caller. */
+/** The result of a step. */
 export type Verdict =
   /** The step was taken. For a claim: send it. */
   | 'done'
@@ -104,8 +104,8 @@ export type Verdict =
 const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
 
 /**
- * Once a message was repeated in doubt, that its repeat failed, expired or was cancelled proves nothing about the attempt
- * before, which may have gone out: a client that is shown `failed` sends it again.
+ * After a repeat in doubt, a repeat that failed, expired or was cancelled proves nothing about the first attempt, which may have gone
+ * out: a client that sees `failed` would send it again.
  */
 export const shownState = ({ state, repeats }: { state: State; repeats: number }): State =>
   repeats > 0 && UNSENT.has(state) ? 'unknown' : state

@@ -1,4 +1,4 @@
-// Every number WhatsApp (or this service) sets for a message, in one place, each with where it comes from.
+// Every limit that WhatsApp (or this service) sets for a message, in one place, each with its source.
 // Lengths are UTF-16 code units, `string.length`: WhatsApp documents "characters" only, and counting units
 // never lets something pass that it then refuses.
 
@@ -43,9 +43,9 @@ export const LIMITS = {
   flowButton: 30,
   /** Name or id of a flow, or of one of its screens. Ours. */
   flowName: 200,
-  /** What the sender of a flow gives it to come back. Ours. */
+  /** The token that a flow returns with its answers. Ours. */
   flowToken: 512,
-  /** What the first screen of a flow is given. Ours. */
+  /** Data of the first screen of a flow. Ours. */
   flowData: { values: 500, characters: 8_192 },
 
   /** The id of another message that a message answers or reacts to. Ours: ids of WhatsApp have some 60 characters. */
@@ -80,9 +80,9 @@ export const LIMITS = {
   word: 40,
   /** The name of a variable. */
   parameterName: 60,
-  /** What a parameter holds, before the approved template says how much of it may be there. Ours. */
+  /** Content of a parameter, before the approved template limits it further. Ours. */
   held: { values: 50, characters: 4_096 },
-  /** The same of what a button of a catalogue or a flow is given. Thirty products in ten sections have some 110 values. Ours. */
+  /** The same for the parameter of a catalogue or flow button. Thirty products in ten sections have some 110 values. Ours. */
   heldByAction: { values: 300, characters: 16_384 },
   /** A template's body with its variables filled in. */
   templateBody: 1024,
@@ -97,7 +97,7 @@ export const LIMITS = {
   buttonUrl: 2000,
   /** A coupon code. The reference pages disagree (15 or 20): the smaller one is accepted everywhere. */
   couponCode: 15,
-  /** What comes back when a quick reply of a template is pressed. From an older edition of the reference, the only one that names it. */
+  /** The payload of a template's quick reply. From an older edition of the reference, the only one that names it. */
   quickReplyPayload: 128,
   /** The code of an authentication template. */
   authenticationCode: 15,

@@ -1,13 +1,12 @@
-// What a media object may name its bytes by: a link, an id that WhatsApp gave, or a file of the gallery.
+// The source of a media object's bytes: a link, an id from WhatsApp, or a file of the gallery.
 import { z } from 'zod'
 import { type Context, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
 import { LIMITS } from './limits.ts'
 
 /**
- * The address of a media file: absolute, http or https, at most 2,048 characters, kept exactly as it was written. It is checked
- * for its form and never fetched: whatever it serves is between WhatsApp and that server, and a service that fetches
- * addresses from request bodies can be turned against its own network.
+ * The address of a media file: absolute, http or https, at most 2,048 characters, kept exactly as it was written. Only its form is
+ * checked. It is never fetched: a service that fetches addresses from request bodies can be turned against its own network.
  */
 export const linkSchema = textUpTo(LIMITS.link)
   .refine((text) => text.length > LIMITS.link || isWebAddress(text), {
@@ -15,7 +14,7 @@ export const linkSchema = textUpTo(LIMITS.link)
   })
   .meta({ format: 'uri', description: 'An absolute http or https address. Laneway never opens it.' })
 
-/** The URL parser alone is too kind: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
+/** The URL parser alone is too lenient: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
 function isWebAddress(text: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}/\\][^\s\p{Cc}]*$/iu.test(text) && isUrl(text)
 }
@@ -62,7 +61,7 @@ export const mediaSource = {
   gallery: galleryFileSchema.optional(),
 }
 
-/** A media object of a message as far as its bytes go. */
+/** The fields of a media object that name its bytes. */
 export interface MediaSource {
   link?: string | undefined
   id?: string | undefined

@@ -1,20 +1,20 @@
-// What the end of a provider call means for the message, its recipient and its lane, as one pure table. Only proof
-// counts. Proof of not sent is that no connection was made, HTTP 429, or a code that WhatsApp
-// gives only when it refused; everything else without a message id is unconfirmed, never repeated blindly.
+// Maps the end of a provider call to what it means for the message, its recipient and its lane. Pure. Only proof counts: a message
+// is unsent if no connection was made, on HTTP 429, or on a code that WhatsApp gives only when it refuses. Everything else without
+// a message id is unconfirmed, and never repeated blindly.
 import { type Concern, codeEntry } from './provider-codes.ts'
 
-/** The cause of a call that never left because its time to leave was over; it is sent in another slot. */
+/** The cause of a call that missed its slot; it is sent in another one. */
 export const MISSED_SLOT = 'missed_slot'
 
 /**
- * The cause of a call without an answer during which the process stood still for long (providers/stalls.ts). It says nothing
- * of the provider, so that the circuit breaker of a campaign does not count it.
+ * The cause of a call without an answer during which the process stalled for long (providers/stalls.ts). It says nothing about the
+ * provider, so the circuit breaker of a campaign does not count it.
  */
 export const WORKER_LATE = 'worker_late'
 
-/** How a provider call ended, as the provider's file read it. */
+/** How a provider call ended. */
 export type CallEnd =
-  /** The provider has nothing of the request: name not found, refused, TLS failed, no connection in time, stream refused. */
+  /** The provider got nothing of the request: name not found, refused, TLS failed, no connection in time, stream refused. */
   | { kind: 'never_left'; cause: string }
   /** The request left, or may have, and no whole answer came: reset, time-out, too large. */
   | { kind: 'unanswered'; cause: string }
@@ -40,7 +40,7 @@ export interface Problem {
   sentence: string
 }
 
-/** Why an attempt is unconfirmed that no worker finished. It says nothing of the message or of the provider. */
+/** Why an attempt that no worker finished is unconfirmed. It says nothing about the message or the provider. */
 export const workerLost: Problem = {
   code: 'worker_lost',
   sentence: 'The worker ended before it could write down an answer; the message may have been sent.',
@@ -71,13 +71,13 @@ export const deadLetter: Problem = {
 }
 
 export type Outcome =
-  /** `isHeld`: WhatsApp waits with sending it. `knownAs`: other names that it has for the recipient. `word`: one for its state that we do not know. */
+  /** `isHeld`: WhatsApp holds it back. `knownAs`: WhatsApp's other names of the recipient. `word`: its state, where that is unknown to us. */
   | { kind: 'sent'; providerId: string; isHeld?: boolean; knownAs?: readonly string[]; word?: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** Proven unsent: the number may send nothing of campaigns for `restMs`, and perhaps nothing at all. */
   | { kind: 'campaigns_rest'; restMs: number; problem: Problem }
-  /** The provider was not asked after all, so that it says nothing of the lane: the message goes back to it. */
+  /** The provider was not called after all, which says nothing about the lane: the message goes back to it. */
   | { kind: 'not_asked'; problem: Problem }
   /** Proven unsent: this message is tried again later, and the try counts. */
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
@@ -88,20 +88,19 @@ export type Outcome =
   /** Refused for good. */
   | { kind: 'failed'; concerns: Concern; problem: Problem }
   /**
-   * Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. `coolsLane`: it is not the
-   * provider's own, and every other message would most likely draw the same.
+   * Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. `coolsLane`: the answer is not the
+   * provider's own, and every other message would most likely get the same.
    */
   | { kind: 'unconfirmed'; blocksSender: boolean; coolsLane: boolean; problem: Problem }
 
 const SECOND = 1_000
 /** A missing object: with code 100 it says that the number or the permission is gone. */
 const SUBCODE_NO_OBJECT = 33
-/** Longest Retry-After obeyed as it is; a longer one is taken for a mistake and asked again after an hour. */
+/** Longest Retry-After that is obeyed; a longer one counts as a mistake, and the provider is asked again after an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
 /**
- * Without a code of WhatsApp every message would draw the same. In the provider's own envelope it says that the
- * credential or the address is wrong; else it is a page of something in between, a firewall or a proxy, and goes away by
- * itself.
+ * Statuses without a code of WhatsApp that every message would get. In the provider's own envelope the credential or the address is
+ * wrong; else a firewall or a proxy answered, which passes by itself.
  */
 const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 
@@ -136,8 +135,8 @@ export function outcomeOf(end: CallEnd): Outcome {
 }
 
 /**
- * What a code asks for that WhatsApp tells later, of a message that it had taken, or of a number: as in an answer, but for the
- * message, which has failed. Undefined for a problem without a code of WhatsApp.
+ * The outcome of a code that WhatsApp reports later, about an accepted message or a number: as for an answer, except for the message,
+ * which has failed. Undefined for a problem without a code of WhatsApp.
  */
 export function outcomeOfReport(problem: Problem): Outcome | undefined {
   if (!/^\d{1,9}$/.test(problem.code)) return undefined
@@ -191,7 +190,7 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   return failed
 }
 
-/** What the refusal of an id that WhatsApp does not know, or no longer, says of it. */
+/** The wording of WhatsApp's refusal of an unknown or expired media id. */
 const FILE_UNKNOWN = /media attachment id|\[['"]id['"]\]/i
 
 /** Whether WhatsApp refuses a message because it does not have one of its files: uploaded anew, the message can be sent. */
@@ -200,7 +199,7 @@ export const isFileUnknown = (end: CallEnd): boolean =>
   end.readable &&
   (end.code === 131053 || (end.code === 100 && FILE_UNKNOWN.test(end.text ?? '')))
 
-/** A Retry-After that says something: none, and one that is over already, leave the wait to us. */
+/** A usable Retry-After: without one, or with one that has passed, we choose the wait. */
 function waitAskedFor(retryAfterMs: number | undefined): number | undefined {
   return retryAfterMs === undefined || retryAfterMs <= 0 ? undefined : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)
 }
@@ -225,8 +224,8 @@ const MEANS_SOMETHING = 4
 const SAID_ALREADY = 0.6
 
 /**
- * What of the provider's text `said` does not tell yet: its clauses in their order, without those that repeat it or one
- * another, and without the code in front. Empty when nothing is new.
+ * The clauses of the provider's text that add to `said`, in order, without repetitions and without the code in front. Empty when
+ * nothing is new.
  */
 function newWords(text: string, said: string): string {
   const known = new Set(wordsOf(said))

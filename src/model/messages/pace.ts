@@ -2,8 +2,8 @@
 // which a worker keeps for the requests that it lets go (worker/sending/pace-gate.ts).
 //
 // Slots are `gapUs` apart, half a per cent more than the rate asks for, because a request on a shared lane may leave up to
-// `lateMs` after its slot and no 10 s may hold more than the rate. Slots that nobody claimed in time, as while Redis or all workers stood
-// still, are made up for within a window of 5 s: the slots that follow are closer together, by 3 %, until the window holds
+// `lateMs` after its slot and no 10 s may hold more than the rate. Slots that nobody claimed in time, as while Redis or all workers
+// stalled, are made up for within a window of 5 s: the slots that follow are closer together, by 3 %, until the window holds
 // as many as it may. The window of a fast lane is 10 s where the list of slots stays short enough.
 //
 // A slot is a permit, not a timetable. A worker that serves its lane alone uses a slot that has passed as long as its limits

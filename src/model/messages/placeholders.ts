@@ -1,7 +1,7 @@
 // Content with placeholders: what all messages of a campaign have in common, with a placeholder for each value of the
 // recipient. Its JSON is made once for the campaign; each message adds only its values.
 
-/** Stands for value n. Nothing from outside can be taken for it: every NUL is removed before a content gets placeholders. */
+/** The placeholder of value n. No outside text can imitate it: every NUL is removed before a content gets placeholders. */
 export const placeholder = (n: number): string => `\u0000${n}\u0000`
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that no text has it is what makes it a marker
@@ -18,10 +18,10 @@ export function placeholderIn(text: string): number | undefined {
 /** Fills in the values of one recipient. */
 export type Fill = (values: readonly string[]) => string
 
-/** Makes the JSON of a value with placeholders once, and returns what fills them in: the JSON that the filled value would have. */
+/** Serialises a value with placeholders once, and returns a function that fills them in, giving the JSON of the filled value. */
 export const jsonWithPlaceholders = (value: unknown): Fill => filling(JSON.stringify(value))
 
-/** The same of an object's fields, without the braces around them: they stand among others then. */
+/** The same for an object's fields without the braces, to be put among other fields. */
 export const fieldsWithPlaceholders = (value: object): Fill => filling(JSON.stringify(value).slice(1, -1))
 
 function filling(json: string): Fill {

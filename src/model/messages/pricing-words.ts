@@ -1,4 +1,4 @@
-// What WhatsApp says of a price in a few words, for a person. Pure, and without a schema: the console has it as well.
+// WhatsApp's pricing in a few words, for a person. Pure, and without a schema, because the console loads this file too.
 import type { Pricing } from './pricing.ts'
 
 /** Such as `marketing, regular, billable`. */

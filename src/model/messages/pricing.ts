@@ -1,5 +1,5 @@
-// What WhatsApp says of the price of a message, packed into two characters where it says it in the usual words, since a
-// million of them are kept; else as JSON of at most 512 bytes. Pure.
+// WhatsApp's pricing of a message. In the usual words it is packed into two characters, since millions are kept; otherwise it is
+// JSON of at most 512 bytes. Pure.
 import { z } from 'zod'
 import { withoutNumbers } from '../../kernel/masked.ts'
 
@@ -12,13 +12,13 @@ export const pricingSchema = z.looseObject({
 })
 export type Pricing = z.infer<typeof pricingSchema>
 
-/** Most bytes of JSON that are kept of one, and most fields that are looked at. */
+/** Most bytes of JSON of one pricing, and most fields that are read. */
 const BYTES_MAX = 512
 const FIELDS_MAX = 32
 
 /**
- * The usual words of each field, with room for as many as `of`. A stored code counts places in these lists: one that has
- * a place keeps it for ever, and new ones are added behind.
+ * The usual words of each field, with room for `of` of them. A stored code is an index into these lists: words keep their index for
+ * ever, and new ones are appended.
  */
 const DIGITS = [
   { field: 'billable', of: 3, words: [undefined, true, false] },
@@ -36,7 +36,7 @@ const DIGITS = [
 
 const CODE = /^[0-9a-z]{2}$/
 
-/** How it is stored; undefined for what is no object, or says nothing. */
+/** The stored form; undefined for a value that is no object, or empty. */
 export function packPricing(raw: unknown): string | undefined {
   const { data } = z.record(z.string(), z.unknown()).safeParse(raw)
   if (data === undefined) return undefined
@@ -45,7 +45,7 @@ export function packPricing(raw: unknown): string | undefined {
   return codeOf(new Map(entries)) ?? jsonOf(entries)
 }
 
-/** Some who forward webhooks write `true` as text. What the known fields hold else than their kind is kept as text. */
+/** Some services that forward webhooks write `true` as text. A known field of the wrong type is kept as text. */
 function asWritten([name, value]: readonly [string, unknown]): (readonly [string, unknown])[] {
   if (value === undefined || value === null) return []
   if (name === 'billable') {
@@ -72,7 +72,7 @@ function codeOf(entries: ReadonlyMap<string, unknown>): string | undefined {
   return seen === entries.size ? code.toString(36).padStart(2, '0') : undefined
 }
 
-/** The fields that everybody knows first; one that has no room left is left out. */
+/** Known fields first; those that do not fit are left out. */
 function jsonOf(entries: readonly (readonly [string, unknown])[]): string | undefined {
   const rankOf = (name: string): number => {
     const known = DIGITS.findIndex(({ field }) => field === name)
@@ -86,7 +86,7 @@ function jsonOf(entries: readonly (readonly [string, unknown])[]): string | unde
   return Object.keys(kept).length === 0 ? undefined : JSON.stringify(kept)
 }
 
-/** Whatever looks like a number of a person is masked: none may outlast an erasure. */
+/** Masks whatever looks like a phone number: none may outlast an erasure. */
 function withoutPeople(value: unknown): unknown {
   if (typeof value === 'string') return withoutNumbers(value)
   if (typeof value === 'number') return withoutNumbers(String(value)) === String(value) ? value : '…'
@@ -96,7 +96,7 @@ function withoutPeople(value: unknown): unknown {
   return Object.fromEntries(inner.map(([name, part]) => [withoutNumbers(name), withoutPeople(part)]))
 }
 
-/** From what is stored; undefined for what nobody has packed. */
+/** From the stored form; undefined for any other text. */
 export function unpackPricing(packed: string): Pricing | undefined {
   if (!CODE.test(packed)) return parsed(packed)
   let rest = Number.parseInt(packed, 36)
@@ -117,14 +117,14 @@ function parsed(json: string): Pricing | undefined {
   }
 }
 
-// As it stands in a record: before it, in base 36, when it was said, so that of several the last one counts.
+// In a record it is preceded by its time in base 36, so that of several the last one counts.
 
-/** WhatsApp's clock may be behind ours by so much (s). */
+/** How far WhatsApp's clock may be behind ours (s). */
 const BEHIND = 3_600
 /** Of one second the status that comes later in a message's life counts. */
 const RANKS = { failed: 0, sent: 1, delivered: 2, read: 3 } as const
 
-/** What a status said of the price at this time, as the step of the message takes it. */
+/** The pricing of a status at this time, as an argument of the message's step. */
 export function datedPricing(
   packed: string,
   { status, atMs, acceptedAtMs }: { status: keyof typeof RANKS; atMs: number; acceptedAtMs: number },
@@ -133,7 +133,7 @@ export function datedPricing(
   return (4 * seconds + RANKS[status]).toString(36) + packed
 }
 
-/** What is said of the price in a record. */
+/** The pricing in a record. */
 export function pricingOf(stored: string): Pricing | undefined {
   const brace = stored.indexOf('{')
   return unpackPricing(brace < 0 ? stored.slice(-2) : stored.slice(brace))

@@ -11,7 +11,7 @@
  */
 export type Concern = 'recipient' | 'message' | 'template' | 'sender' | 'account' | 'provider'
 
-/** What a code asks of us. */
+/** How we respond to a code. */
 export type CodeRule =
   /** Proven unsent: the whole lane waits `seconds`, or as long as Retry-After says. */
   | { act: 'pause_lane'; seconds: number }
@@ -25,10 +25,10 @@ export type CodeRule =
   | { act: 'block_sender' }
   /** Refused for good. */
   | { act: 'fail' }
-  /** Says nothing of whether the message was taken. */
+  /** Proves nothing: the message may have been accepted. */
   | { act: 'unconfirmed' }
 
-/** A code of WhatsApp: `means`, for a person, and what is done about it. */
+/** A code of WhatsApp: its meaning for a person, and our response. */
 export interface CodeEntry {
   means: string
   concerns: Concern
@@ -39,7 +39,7 @@ export interface CodeEntry {
 
 /** The recipient has had enough marketing for now, of whatever business. */
 export const HAD_ENOUGH = '131049'
-/** The recipient has stopped the marketing of this business with WhatsApp. */
+/** The recipient has stopped this business's marketing in WhatsApp. */
 export const OPTED_OUT_THERE = '131050'
 
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })
@@ -132,7 +132,7 @@ const ROWS: readonly Row[] = [
   [134100, 'template', fail, 'only marketing messages may go this way'],
   [134101, 'template', fail, 'the template is still being synchronised'],
   [134102, 'template', fail, 'the template is not available', PROOF],
-  // What it means is not published: taken for one of its family.
+  // Its meaning is not published: treated like others of its family.
   [134103, 'template', fail, 'refused by the address for marketing'],
   [135000, 'message', fail, 'a parameter is not valid'],
   [137000, 'recipient', fail, "the recipient's identity key does not match"],
@@ -151,7 +151,7 @@ const TOO_MANY = 'http_429'
 export const isThrottling = (code: string): boolean =>
   code === TOO_MANY || PROVIDER_CODES.get(/^\d+$/.test(code) ? Number(code) : Number.NaN)?.rule.act === 'pause_lane'
 
-/** The rule of a code; 200 to 299 are all permissions, and one nobody has listed is refused for good. */
+/** The rule of a code; 200 to 299 are all permissions, and an unlisted code is refused for good. */
 export function codeEntry(code: number): CodeEntry {
   const entry = PROVIDER_CODES.get(code)
   if (entry) return entry

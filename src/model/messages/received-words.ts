@@ -2,7 +2,7 @@
 // the console. Pure, and without a schema, because the console's page loads this file.
 import type { ReceivedParts } from './received.ts'
 
-/** Items of an order that are named; of more only how many there are. */
+/** Items of an order that are named; further ones are counted. */
 const ITEMS_NAMED = 10
 
 /** Name and text of each part that the message has, in the order they are shown. */
@@ -41,7 +41,7 @@ function locationText({ name, address, url, latitude, longitude }: NonNullable<R
   return joined(name, address, degrees ?? url)
 }
 
-/** Each thing once: a card without a name is called by something else that is on it. */
+/** Each entry once: a card without a name is called by another of its fields. */
 function cardOf({
   name,
   phones,

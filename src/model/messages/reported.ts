@@ -7,7 +7,7 @@ export interface Reported {
 }
 
 /**
- * The latest that it can have happened: WhatsApp tells whole seconds. What it has told before is held to the beginning of its
- * second, so that it is over sooner.
+ * The latest time that it can have happened: WhatsApp reports whole seconds. A repeated report counts from the beginning of its second,
+ * so that it passes sooner.
  */
 export const latestOf = ({ atMs, isRepeated }: Reported): number => (isRepeated ? atMs : atMs + 999)

@@ -10,7 +10,7 @@ const otherMessageSchema = nonEmptyTextUpTo(LIMITS.messageId).meta({
   description: 'Id of a received message, or of one that was sent from the same sender.',
 })
 
-/** Beside the content of every kind but a reaction, which names its message itself. */
+/** Accompanies every kind but a reaction, which names its message itself. */
 export const answering = { context: z.object({ message_id: otherMessageSchema }).optional() }
 
 /** `preview_url`: the first address in the text is shown with a preview. */

@@ -11,13 +11,13 @@ import type { MediaSource } from './media-source.ts'
  * The body of a text or an interactive message; the caption of a file, without one the name of a document or the link;
  * name, address or degrees of a place; the names on contact cards; the emoji of a reaction, empty when it is taken back;
  * the approved body of a template with its parameters filled in. `template` is the approved template of a template message;
- * without it, which only happens where an account has the check turned off, nobody knows the words: its name stands for
- * them.
+ * without it, which only happens where an account has turned the check off, the text is unknown, and the name of the template is
+ * used.
  */
 export const textOf = (content: Content, template?: Template): string =>
   wordedText(content, template && wordingOf(template))
 
-/** What a template's messages say around their parameters: the approved body with its variables. */
+/** The approved body of a template, with its variables. */
 export interface Wording {
   body: string
   /** Its parameters have names; otherwise they come in order. */
@@ -69,6 +69,6 @@ function bodyOf({ components = [] }: TemplateContent, { body, named }: Wording):
   return fillIn(body, valuesOf(variablesOf(body), parameters, named === true))
 }
 
-/** What stands for a file where there is nothing else to read: its link, or which file it is. */
+/** The text of a file without caption or name: its link, or which file it is. */
 const sourceText = ({ link, id, gallery }: MediaSource): string =>
   link ?? (id === undefined ? `file ${gallery ?? ''} of the gallery` : `file ${id} of WhatsApp`)

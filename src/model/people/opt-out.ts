@@ -20,12 +20,12 @@ export type OptOut = z.infer<typeof optOutSchema>
 
 // The words by which a person stops what an account advertises, and lets it write again. Pure.
 
-/** Longest text that is looked at, or beginning of a longer one. */
+/** Characters of a text that are examined. */
 const TEXT_MAX = 100
 
 /**
- * What WhatsApp writes on the button that it offers for templates of advertising, by language as far as it is known. Who
- * presses it has opted out, whatever the words of the account are.
+ * The label of the button that WhatsApp offers for marketing templates, by language as far as known. Pressing it is an opt-out,
+ * whatever the account's own words are.
  */
 const PROVIDER_BUTTONS = [
   'Stop promotions',
@@ -41,8 +41,8 @@ const UNSEEN = /[\p{Cf}\p{Me}\p{Default_Ignorable_Code_Point}]/gu
 const INNER = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?\p{M}*/u
 
 /**
- * A text as it is compared: without the signs around it, pictures, and what cannot be seen; in one case. Upper case comes
- * first, because a letter may have several small ones: `ß` is `SS`, and the Turkish `İ`, `I`, `i` and `ı` come to the same.
+ * A text normalised for comparison: without punctuation around it, pictures and invisible characters, and in one case. Upper case
+ * first, because a letter may have several small ones: `ß` is `SS`, and the Turkish `İ`, `I`, `i` and `ı` become the same.
  */
 function bare(text: string): string {
   const plain = text
@@ -71,14 +71,13 @@ const providerButtons = spellingsOf(PROVIDER_BUTTONS)
 /** The words of a setting, separated by commas; none of an empty one. */
 const wordsOf = (setting: string): Set<string> => spellingsOf(setting.split(','))
 
-/** A sentence or line at the beginning that something follows. A question is none: `Stop?` with more asks something else. */
+/** A first sentence or line with more after it. A question does not count: `Stop?` with more asks something else. */
 const FIRST_SENTENCE = /^([^\p{L}\p{N}]*.*?)(?:[.!…।۔](?![\p{L}\p{N}])|[。！\r\n\u2028\u2029])/su
 
 /**
- * What a received message asks for. `said`: its text, and what the button that was pressed stands for. One of them must be
- * one of the words, whatever its case and the signs around it. A stop word may also be the first sentence: `Stop. Thank
- * you`. A word that stands in both settings stops, and so does a message that says both. An account without stop words
- * has no stop.
+ * Whether a received message opts out or in. `said`: its text, and the payload of a pressed button. One of them must be one of the
+ * words, in any case and with any punctuation around it. A stop word may also be the first sentence: `Stop. Thank you`. A word in
+ * both settings is a stop, and so is a message with both. An account without stop words has no stop.
  */
 export function keywordIntent(
   said: readonly string[],

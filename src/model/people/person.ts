@@ -1,5 +1,5 @@
-// One person has several names: a number, user ids, and what they were known by before. Which names are one person's is learned
-// from WhatsApp, in whatever order it tells; what is learned of a set of names is decided here.
+// A person has several names: a number, user ids, and former ones. WhatsApp reports, in any order, which names belong to one person;
+// this file merges such a report into what is known.
 import { isUserId } from '../../kernel/recipient.ts'
 
 /**
@@ -11,19 +11,19 @@ export type Names = readonly string[]
 /** Most names that are kept of a person: a number, a user id, that of a parent account, and some of before. */
 export const NAMES_MAX = 6
 
-/** What WhatsApp tells of a person: names that they have now, and, where one has changed, what it was before. */
+/** A report of a person's names: those of now, and the former one where one has changed. */
 export interface Naming {
   names: Names
   before?: string | undefined
-  /** It comes with what became of a message. It adds to what is known, and joins nobody whom that tells apart. */
+  /** It came with the report of a message. It adds names, but never merges persons that are known to differ. */
   isReported?: boolean
-  /** Whom that message was sent to, where the answer to it names them. */
+  /** The recipient of that message, where the answer names them. */
   sentTo?: string | undefined
 }
 
 const isNumber = (name: string | undefined): boolean => name !== undefined && !isUserId(name)
 
-/** The person who is known by this name, by what is kept with it: all their other names in their order. */
+/** The person of this name, from what is stored with it: all their other names in order. */
 export function personOf(name: string, others: Names): Names {
   const [number, ...rest] = others
   if (!isNumber(number)) return [name, ...others]
@@ -31,8 +31,8 @@ export function personOf(name: string, others: Names): Names {
 }
 
 /**
- * Brings what is learned into `known`, which has the names of each person under every name that is looked at here; who has
- * one name only need not be in it. Telling it again changes nothing.
+ * Merges a report into `known`, which has the names of each person under every name concerned; a person with one name need not be in
+ * it. Idempotent.
  */
 export function learn(known: Map<string, Names>, naming: Naming): void {
   const { before } = naming
@@ -40,7 +40,7 @@ export function learn(known: Map<string, Names>, naming: Naming): void {
   if (names.length === 0) return
   const named = before === undefined ? names : [...names, before]
   const people = new Set(named.map((name) => known.get(name) ?? [name]))
-  // What is kept of a name ends by itself: the others of the person may have outlasted it.
+  // Each stored name expires separately: the person's others may have outlasted it.
   const isWhole = (person: Names): boolean =>
     person.every((name) => (known.get(name) ?? [name]).join() === person.join())
   const areTheirs = (person: Names): boolean => named.every((name) => person.includes(name))
@@ -49,7 +49,7 @@ export function learn(known: Map<string, Names>, naming: Naming): void {
   const former = number === undefined ? undefined : known.get(number)
   const isPassedOn = former?.[0] !== number && !named.some((name) => name !== number && former?.includes(name))
   if (former !== undefined && number !== undefined && before === undefined && isPassedOn) {
-    // It was theirs before, and belongs to another person now.
+    // A former name of theirs that belongs to another person now.
     people.delete(former)
     keep(
       known,
@@ -65,9 +65,9 @@ export function learn(known: Map<string, Names>, naming: Naming): void {
 }
 
 /**
- * Those of the names of a report that may be one person's by what is known. A user id that has another number now may have been
- * answered for everybody, and so may a number that has another user id where it comes with an answer to somebody without one.
- * The person's own act, or the notice of a change, says otherwise.
+ * The names of a report that can belong to one person, given what is known. A user id that has another number now may have been
+ * answered for everybody, and so may a number that has another user id if it comes with an answer to somebody without one. A person's
+ * own act, or a reported change, is trusted.
  */
 function believable(known: ReadonlyMap<string, Names>, { names, sentTo }: Naming): Names {
   const isOfAnother = (name: string): boolean => {

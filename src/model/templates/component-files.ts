@@ -7,7 +7,7 @@ export interface MessageFile extends MediaSource {
   filename?: string | undefined
 }
 
-/** Where a file stands in the body of a request, and what it is shown as: `image`, `video` and so on. */
+/** Where a file is in the body of a request, and what it is shown as: `image`, `video` and so on. */
 export interface FilePosition {
   path: string
   kind: string
@@ -44,7 +44,7 @@ const mapParameters = (
     return { ...parameter, [type]: to(held, { path: `${at}[${p}].${type}`, kind: type }) }
   })
 
-/** Whether a parameter holds a file. What its fields hold is the matcher's to judge, unless the account has turned it off. */
+/** Whether a parameter holds a file. The matcher checks its fields, unless the account has turned it off. */
 function isFile(held: unknown): held is MessageFile {
   if (typeof held !== 'object' || held === null) return false
   const fields = ['link', 'id', 'gallery', 'filename'].map((name) => Reflect.get(held, name))

@@ -32,7 +32,7 @@ const textSchema = z
 
 const fileSchema = z.object(mediaSource).check(oneSource)
 
-/** What a parameter of each kind holds. Its kind is its `type`, but for the kinds of `action`. */
+/** The content of each kind of parameter. The kind is its `type`, except for the kinds of `action`. */
 const schemas = {
   text: z.object({ text: textSchema }),
   image: z.object({ image: fileSchema }),
@@ -120,7 +120,7 @@ function kindFault(parameter: Parameter, kind: ParameterKind, here: string): Fau
   return parsed.success ? [] : faultsOf(parsed.error, parameter, here)
 }
 
-/** What a variable of a body may be given: WhatsApp still takes amounts and times, and shows the text that they bring. */
+/** Kinds that a variable of a body takes: WhatsApp still accepts amounts and times, and shows their fallback text. */
 export const BODY_KINDS: readonly ParameterKind[] = ['text', 'currency', 'date_time']
 
 /** Named parameters may come in any order, so that a wrong number shows as a name too many, twice or missing. */

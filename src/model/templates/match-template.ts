@@ -51,7 +51,7 @@ function blockFaults(block: Block, components: readonly Component[], rules: Rule
   return faults
 }
 
-/** What a component fills, in the words of the faults: `HEADER`, or `BUTTON 0` by its index. Undefined when it fills nothing we know. */
+/** The slot of a component, as faults name it: `HEADER`, or `BUTTON 0` by its index. Undefined for an unknown one. */
 function slotOf({ type, index }: Component): string | undefined {
   if (type === 'BUTTON') return index === undefined ? undefined : `${type} ${index}`
   return componentTypes.includes(type) ? type : undefined
@@ -112,7 +112,7 @@ function headerFaults(header: HeaderShape, { parameters = [] }: Component, { nam
   return textFaults(parameters, header, { named, limit: LIMITS.headerText }, at)
 }
 
-/** What a button may be given. */
+/** The parameters of a button. */
 const OPTIONAL: Partial<Record<ButtonShape['kind'], ParameterKind>> = {
   ...{ QUICK_REPLY: 'payload', FLOW: 'flow', CATALOG: 'catalog' },
 }
@@ -163,7 +163,7 @@ function carouselFaults(cards: readonly BlockShape[], { cards: given }: Componen
   return faults
 }
 
-/** The code of an authentication template stands in its body and in its button, and is shorter than other texts. */
+/** The code of an authentication template is in its body and in its button, and is shorter than other texts. */
 function codeFaults(components: readonly Component[]): Fault[] {
   const limit = LIMITS.authenticationCode
   return components.flatMap(({ parameters = [] }, c) =>

@@ -25,7 +25,7 @@ const describedFile = (more: Record<string, object> = {}) => ({
   },
 })
 
-/** What the kinds of parameters hold, for who reads the schema: the approved template decides which of them there may be. */
+/** The content of each kind of parameter, for readers of the schema: the approved template decides which are allowed. */
 const describedParameter = z.custom<Parameter>().meta({
   id: 'TemplateParameter',
   type: 'object',
@@ -100,7 +100,7 @@ function wordOf(given: Record<string, unknown>, field: string, max: number, cont
 
 const fileKinds = new Set(['image', 'video', 'document', 'gif'])
 
-/** What a parameter holds, for the matcher to judge; a fault when it is so much that nothing could take it. */
+/** The content of a parameter, for the matcher; a fault if it is larger than any template allows. */
 function heldOf(type: string, held: unknown, context: Context): unknown {
   const kept = fileKinds.has(type) && isObject(held) ? fileOf(held) : held
   const most = type === 'action' ? LIMITS.heldByAction : LIMITS.held
@@ -111,7 +111,7 @@ function heldOf(type: string, held: unknown, context: Context): unknown {
   return z.NEVER
 }
 
-/** A file without the fields nobody knows; the id of one of the gallery as text, however it was written. */
+/** A file without unknown fields; the id of a gallery file as text, however it was written. */
 const fileOf = (media: object): object => ({
   ...('link' in media && { link: media.link }),
   ...('id' in media && { id: media.id }),
@@ -121,7 +121,7 @@ const fileOf = (media: object): object => ({
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-/** What a card holds, and a template outside of its cards. `type` and `sub_type` are kept in upper case. */
+/** A component of a card, or of a template outside of its cards. `type` and `sub_type` are kept in upper case. */
 const partSchema = z.object({
   type: textUpTo(LIMITS.word).toUpperCase(),
   sub_type: textUpTo(LIMITS.word).toUpperCase().optional(),

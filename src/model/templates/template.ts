@@ -127,7 +127,7 @@ export type HeaderShape =
 /** A button; its place in the list is its `index` in a request. `url` is there when it has a variable. */
 export type ButtonShape = { kind: 'URL' | (typeof PLAIN_BUTTONS)[number]; url?: TextShape }
 
-/** What one card holds, and a template outside of its cards. */
+/** The parts of one card, or of a template outside of its cards. */
 export type BlockShape = { header?: HeaderShape; body?: TextShape; buttons: ButtonShape[] }
 
 export type TemplateShape = BlockShape & {
@@ -137,11 +137,11 @@ export type TemplateShape = BlockShape & {
   cards?: BlockShape[]
   /** A limited-time offer, and whether it says when it ends. */
   offer?: { ends: boolean }
-  /** What keeps every message from matching; see whyNotSendable. */
+  /** Why no message can match it; see whyNotSendable. */
   notSendable?: string
 }
 
-/** What a message of this template has to match. Worked out once per template, used for every message. */
+/** The shape that a message of this template must match. Computed once per template, used for every message. */
 export function shapeOf(template: Template): TemplateShape {
   const carousel = template.components.find((component) => component.type === 'CAROUSEL')
   const offer = template.components.find((component) => component.type === 'LIMITED_TIME_OFFER')

@@ -13,9 +13,9 @@ export function fillIn(text: string, values: ReadonlyMap<string, string>): strin
 }
 
 /**
- * What each variable is given: by `parameter_name` when the template's parameters are named, else by position.
- * An amount or a time gives its `fallback_value`, which is what phones show. Other parameters that are no text, or fit
- * nowhere, give nothing: the matcher has refused them, or the account turned it off.
+ * The value of each variable: by `parameter_name` when the template's parameters are named, else by position.
+ * An amount or a time gives its `fallback_value`, which phones show. Other parameters that are no text, or match no variable, give
+ * nothing: the matcher has refused them, or the account turned it off.
  */
 export function valuesOf(
   variables: readonly string[],
