@@ -16,14 +16,14 @@ import type { LaneQueues } from './queues.ts'
 const cancelScript = defineMessageScript(import.meta.url, 'message-cancel')
 const cancelReply = z.union([z.tuple([z.literal('missing')]), z.tuple([z.enum(['done', 'ignored']), stateSchema])])
 
-/** What came of it; when it is `ignored`, `state` is what forbids it. */
+/** The result; if it is `ignored`, `state` is the reason. */
 export type CancelResult = { verdict: 'done' | 'ignored'; state: State } | { verdict: 'missing' }
 
 /**
- * Cancels the message unless it was claimed, has ended or is past its validity. The step that writes `cancelled` is the
- * one that every claim of it meets, so that nothing leaves that was called cancelled.
+ * Cancels the message unless it was claimed, has ended or is past its validity. Every claim checks the record in which the step
+ * writes `cancelled`, so that no cancelled message leaves.
  *
- * Dies before its job is removed: a worker takes the job up, is refused, and is done with it.
+ * If the process dies before the job is removed, a worker takes the job, its claim is refused, and the job ends.
  */
 export async function cancelMessage(
   deps: { redis: Redis; queues: LaneQueues },
@@ -34,13 +34,13 @@ export async function cancelMessage(
   const { redis, queues } = deps
   const result = await cancelStep(redis, id, retentionMs, problem)
   if (result.verdict === 'done') {
-    // Locked by a worker that is about to be refused, or gone already.
+    // Locked by a worker whose claim will be refused, or gone already.
     await queues.removeJob(id).catch(() => {})
   }
   return result
 }
 
-/** The step alone, which is all that counts. `problem`: why, unless a person does it by hand. */
+/** The step alone, without removing the job. `problem`: why, unless a person cancels it. */
 export async function cancelStep(
   redis: Redis,
   id: MessageId,

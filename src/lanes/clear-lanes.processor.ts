@@ -8,9 +8,9 @@ import type { Log } from '../kernel/log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { type Clearing, clearPage, filterUnsendable, isLastPage, waitingOf } from './clear.ts'
 
-/** Where fewer than one in this many must not be sent, claims see to them: that costs less than reading all others. */
+/** Where fewer than one in this many must not be sent, claims handle them: that costs less than reading all others. */
 const WORTH_ONE_IN = 10
-/** Most jobs that stay and are passed over: the more there are, the longer Redis takes to remove one behind them. */
+/** Most remaining jobs that are skipped: the more there are, the longer Redis takes to remove one behind them. */
 const MOST_KEPT = 1_000
 
 /** The clearing of this process: at most one of each lane and class under way. */
@@ -36,7 +36,7 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
     if (total.expired + total.stopped > 0) log.info({ lane, class: of, ...total }, 'lane.cleared')
   }
 
-  /** Lets what may leave go first. False when there is nothing to clear, or somebody else is at it. */
+  /** Moves sendable jobs to the front. False when there is nothing to clear, or another process is clearing. */
   async function filter(clearing: Clearing): Promise<boolean> {
     let left = await waitingOf(redis, clearing)
     let isWorthIt = false
@@ -44,7 +44,7 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
       const page = await filterUnsendable(redis, clearing, { kept, most: left })
       if (page === undefined) return false
       if (page.moved > 0) isWorthIt = true
-      // What was moved is not looked at again.
+      // Moved jobs are not examined again.
       left -= page.seen
       kept += page.seen - page.moved
       if (page.seen === 0 || page.moved * WORTH_ONE_IN < page.seen) break
@@ -53,7 +53,7 @@ export function createClearing(deps: { redis: Redis; config: Pick<Config, 'reten
   }
 
   return {
-    /** Begins to clear the waiting messages of a class, unless this process is at it. Never rejects. */
+    /** Begins to clear the waiting messages of a class, unless this process already does. Never rejects. */
     begin(lane: number, of: SendPayload['class']): void {
       const name = `${lane} ${of}`
       if (isStopped || underWay.has(name)) return

@@ -39,14 +39,14 @@ export interface Clearing {
 
 /** What `filterUnsendable` did: `moved` jobs went behind all others. */
 export interface FilteredPage {
-  /** Jobs that were looked at; none when there are no more. */
+  /** Jobs that were examined; 0 when there are no more. */
   seen: number
   moved: number
 }
 
 /** What `clearPage` did: how many messages expired, and how many belong to a campaign that does not run. */
 export interface ClearedPage {
-  /** Jobs that were looked at; fewer than a page when there are no more. */
+  /** Jobs that were examined; fewer than a page when there are no more. */
   seen: number
   expired: number
   stopped: number
@@ -62,8 +62,8 @@ export async function waitingOf(redis: Redis, { lane, of }: Clearing): Promise<n
 }
 
 /**
- * Moves those of the next waiting jobs that look as if they must not be sent behind all others, passing over the first
- * `kept` and looking at `most`, or a page of them. Undefined when another one is at it.
+ * Moves those of the next waiting jobs that seem unsendable behind all others. Skips the first `kept` and examines `most`, or a page
+ * of them. Undefined while another caller does it.
  */
 export async function filterUnsendable(
   redis: Redis,
@@ -84,8 +84,8 @@ export async function filterUnsendable(
 }
 
 /**
- * Ends those of the last waiting jobs of a class that must not be sent, passing over the very last `kept` of them. What
- * they leave behind is what their claims would have left. Undefined when another one is at it.
+ * Ends those of the last waiting jobs of a class that must not be sent, skipping the very last `kept` of them. Leaves the same records
+ * as their claims would have. Undefined while another caller does it.
  */
 export async function clearPage(
   redis: Redis,
@@ -138,8 +138,7 @@ export async function clearPage(
 }
 
 /**
- * What the script is given of a message; nothing of one that cannot be read, which becomes a dead letter when a worker
- * reads it.
+ * The script's arguments for a message; none for an unreadable one, which becomes a dead letter when a worker reads it.
  */
 function waitingMessage(lane: number, jobId: string, data: string | null | undefined) {
   const id = parseMessageId(jobId)

@@ -41,11 +41,11 @@ import { endLaneCooldown } from './cooldown.ts'
 import type { LaneQueues } from './queues.ts'
 import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 
-/** How every lane of the account stands; without an account, all lanes. */
+/** The status of every lane of the account; without an account, of all lanes. */
 export const listLanes = async (redis: Redis, account?: number): Promise<LaneStatus[]> =>
   laneStatuses(redis, await listSenders(redis, account))
 
-/** How the lanes of these senders stand, in their order. */
+/** The status of the lanes of these senders, in their order. */
 export const laneStatuses = (redis: Redis, senders: readonly Sender[]): Promise<LaneStatus[]> =>
   Promise.all(senders.map((sender) => laneStatus(redis, sender)))
 
@@ -100,16 +100,16 @@ export async function pauseLane(
 }
 
 /**
- * Writes down since when the lane is paused, unless it is so already: nothing has left it since then, however often it is
- * paused again. Dying after it leaves a time that nobody sees, and the next pause overwrites.
+ * Records since when the lane is paused, unless it is paused already. Dying after it leaves a time that nobody reads and the next
+ * pause overwrites.
  */
 async function notePauseBegins(redis: Redis, lane: number): Promise<void> {
   if (!(await isLanePaused(redis, lane))) await setPausedAt(redis, lane, await redisNowMs(redis, senderKey(lane)))
 }
 
 /**
- * Lets the lane send again: ends its pause and its cooldown. A provider that still wants the cooldown says so to the
- * next message, which loses nothing. Dying in between leaves the lane paused; the command is run again.
+ * Lets the lane send again: ends its pause and its cooldown. A provider that still throttles refuses the next message, which loses
+ * nothing. Dying in between leaves the lane paused; the command is run again.
  */
 export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number): Promise<void> {
   await endLaneCooldown(redis, lane)
@@ -126,18 +126,18 @@ export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number
 }
 
 /**
- * Stops the lane until a person resumes it: WhatsApp lets its sender send nothing, for this reason. Dying between the writes
- * leaves it paused without a reason, or nobody told; the next time that WhatsApp says so makes up for it.
+ * Pauses the lane until a person resumes it: WhatsApp lets its sender send nothing, for this reason. Dying between the writes leaves
+ * it paused without a reason or an event; WhatsApp's next refusal makes up for it.
  */
 export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
   await notePauseBegins(redis, lane)
   await queues.pause(lane)
   await setBlocked(redis, lane, reason, await redisNowMs(redis, senderKey(lane)))
-  // Many messages in flight learn of it together: the first of them writes it into the activity.
+  // Many messages in flight are refused at once: the first of them writes the activity.
   if (await emitSenderBlocked(redis, lane, reason)) await noteOwnAct(redis, lane, 'lane.pause', reason)
 }
 
-/** Writes into the activity what Laneway did to a lane by itself. Dying before it leaves an act that is not told there. */
+/** Writes Laneway's own act on a lane into the activity. Dying before it leaves the act out of the log. */
 export async function noteOwnAct(redis: Redis, lane: number, action: string, detail: string): Promise<void> {
   const sender = await findSender(redis, lane)
   if (sender === undefined) return
@@ -148,8 +148,8 @@ export async function noteOwnAct(redis: Redis, lane: number, action: string, det
 const noticeScript = defineScript(import.meta.url, 'sender-notice')
 
 /**
- * Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. Says whether it is
- * blocked only from now on.
+ * Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. Returns whether it was blocked just
+ * now.
  */
 export async function emitSenderBlocked(redis: Redis, lane: number, reason: string): Promise<boolean> {
   const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
@@ -174,7 +174,7 @@ export async function deadLettersOf(
   lane: number,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ letters: DeadLetter[]; isLast: boolean }> {
-  // One more than asked for tells whether there is another page.
+  // One more than asked for, to know whether there is another page.
   const jobs = await queues.queueOf(lane).getJobs(['failed'], offset, offset + limit, false)
   const letters = jobs.slice(0, limit).flatMap((job): DeadLetter[] => {
     if (!job?.id) return []
@@ -185,9 +185,9 @@ export async function deadLettersOf(
 }
 
 /**
- * Deletes what is left of a removed sender's lane once nothing of it is kept any more: the sender, lists of messages that
- * have ended, and what BullMQ keeps of the queues. Records, history and cooldowns end by themselves. Doing it again changes nothing, and dying in between leaves a
- * lane that is found again: it leaves its list last.
+ * Deletes the rest of a removed sender's lane once none of its messages is kept: the sender, lists of ended messages, and BullMQ's
+ * queues. Records, history and cooldowns expire by themselves. Idempotent; dying in between leaves a lane that is found again, because
+ * it leaves its list last.
  */
 export async function forgetLane(redis: Redis, queues: LaneQueues, removed: RemovedLane): Promise<void> {
   const { lane } = removed

@@ -1,7 +1,7 @@
-// The cooldown of a lane: a time in which nothing of it is sent because its provider said so or cannot be reached. It
-// is kept in a key of ours that every claim reads. It begins here, or in the step that proves an attempt unsent
-// (`setNotSent`); it ends here, or by its time. BullMQ's rate limit follows it, to keep the lane from fetching jobs at
-// all; a lane that is ahead of its pace sets that limit too, so it says nothing by itself. Ending a cooldown ends both.
+// The cooldown of a lane: a time in which nothing of it is sent, because its provider said so or cannot be reached. It is a key that
+// every claim reads. It begins here, or in the step that proves an attempt unsent (`setNotSent`), and ends here or when it expires.
+// BullMQ's rate limit follows it, so that the lane fetches no jobs at all; a lane ahead of its pace sets that limit too, so the limit
+// alone means no cooldown. Ending a cooldown ends both.
 import { z } from 'zod'
 import { iso } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
@@ -32,7 +32,7 @@ export async function coolLane(redis: Redis, lane: number, ms: number, problem: 
   )
 }
 
-/** How a lane waits that is probed then: from `firstMs`, twice as long each time, up to `mostMs`. */
+/** The waits of a lane that is probed: `firstMs`, doubled each time, up to `mostMs`. */
 export interface ProbeWait {
   firstMs: number
   mostMs: number
@@ -41,8 +41,8 @@ export interface ProbeWait {
 }
 
 /**
- * Begins a cooldown after which one message at a time asks whether the provider is back, until `endProbing`. Returns how
- * long it lasts from now, and whether it is another one than before. Works on a full Redis.
+ * Begins a cooldown after which one message at a time probes the provider, until `endProbing`. Returns how long it lasts from now, and
+ * whether it is a new one. Works on a full Redis.
  */
 export async function coolForProbe(
   redis: Redis,
@@ -55,7 +55,7 @@ export async function coolForProbe(
   return { ms, isNew: isNew === 1 }
 }
 
-/** The probe of the lane was answered by the provider: all others may go. */
+/** The provider answered the probe of the lane: all others may go. */
 export async function endProbing(redis: Redis, lane: number): Promise<void> {
   await redis.del(laneProbeKey(lane))
   await endLaneCooldown(redis, lane)
@@ -70,7 +70,7 @@ export async function endLaneCooldown(redis: Redis, lane: number): Promise<void>
 /** Why a lane sends nothing now. */
 export interface LaneWaits {
   why: (typeof LANE_WAIT_REASONS)[number]
-  /** When that ends (epoch ms); null when nobody knows. */
+  /** When that ends (epoch ms); null when unknown. */
   until: number | null
   /** The same for a person, in one sentence without numbers of people. */
   sentence: string
@@ -80,7 +80,7 @@ export interface LaneWaits {
 export async function laneWaits(redis: Redis, lane: number, now: number): Promise<LaneWaits | undefined> {
   const [isPaused, cooldown] = await Promise.all([isLanePaused(redis, lane), laneCooldown(redis, lane, now)])
   if (isPaused) {
-    // The reason is written before the pause, so that a reader who sees the pause finds it.
+    // The reason is written before the pause, so that whoever reads the pause finds it.
     const reason = await redis.hget(senderKey(lane), 'paused_for')
     const sentence = withReason('Its sender is paused', masked(reason ?? ''))
     return { why: 'lane_paused', until: null, sentence }

@@ -1,7 +1,7 @@
-// What the sweeper reads: lanes that are due, and their work, messages and polls. Code that gives a lane work adds the work
-// first and marks the lane as due second. The sweeper takes the lanes that are due and notes for each when it is due next,
-// or takes the mark off when nothing is left. So a sweep costs as much as the lanes with work, however many others there
-// are. A process that dies in between leaves the lane unmarked; the sweeper's slow round over all lanes finds it.
+// The lanes that are due for the sweeper, and their state. Code that gives a lane work first adds the work, then marks the lane as
+// due. The sweeper takes due lanes and sets when each is due next, or takes the mark off when nothing is left. So the cost of a sweep
+// depends on the lanes with work alone. A process that dies in between leaves the lane unmarked; the sweeper's slow round over all
+// lanes finds it.
 
 import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
@@ -29,7 +29,7 @@ export interface SweepState {
   /** Chunks of campaigns that wait, are delayed or are being worked on; and those that are. */
   chunks: number
   activeChunks: number
-  /** Chunk that goes next; undefined when none waits, or nobody may take it up. */
+  /** Chunk that goes next; undefined when none waits or may be taken. */
   chunkHead: string | undefined
   /** Campaigns that a worker must watch. */
   activeCampaigns: number
@@ -102,7 +102,7 @@ async function readSweepState(redis: Redis, lane: number): Promise<SweepState> {
   }
 }
 
-/** The earliest of the times that there are. */
+/** The earliest defined time. */
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)

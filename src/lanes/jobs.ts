@@ -1,5 +1,5 @@
-// The jobs of messages as they wait on their lane: reading them, since a job is the record of its message until the first
-// claim; and closing the lane for good.
+// Reads the jobs of messages that wait on a lane (a job is the record of its message until the first claim), and closes a lane for
+// good.
 import { sendPayloadSchema } from '../jobs/send.ts'
 import { messageId } from '../kernel/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -25,7 +25,7 @@ import {
 
 const closeScript = defineScript(import.meta.url, 'lane-close')
 
-/** The sender of the lane was removed, so that nothing is put on it. */
+/** The sender of the lane was removed, so nothing can be added to it. */
 export class LaneClosedError extends Error {
   override name = 'LaneClosedError'
 
@@ -35,9 +35,8 @@ export class LaneClosedError extends Error {
 }
 
 /**
- * Closes a lane on which nothing waits, is worked on or is in doubt, and which has no campaign that a worker looks
- * after; returns false when there is any of it. The lane stays closed until its sender is added again, or nothing of it
- * is kept any more (forgetLane in lanes/control.ts).
+ * Closes a lane without waiting, active or doubtful messages and without active campaigns; returns false when it has any of them. The
+ * lane stays closed until its sender is added again, or until nothing of it is kept (forgetLane in lanes/control.ts).
  */
 export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
   const keys = {
@@ -55,10 +54,10 @@ export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
 export const isLaneClosed = async (redis: Redis, lane: number): Promise<boolean> =>
   (await redis.exists(laneClosedKey(lane))) === 1
 
-/** What a job of a message says, from its text. */
+/** The payload of a job, from its text. */
 export const payloadText = jsonText.pipe(sendPayloadSchema)
 
-/** What the job with the id of a message says; null without one. `isDead`: it is a dead letter. */
+/** The payload of the job of a message; null without a job. `isDead`: it is a dead letter. */
 export async function readJob(
   redis: Redis,
   lane: number,
@@ -80,8 +79,8 @@ export const jobStates = (redis: Redis, lane: number, ulids: readonly string[]):
     }),
   )
 
-// The jobs that are next on a lane. Reading them takes nothing: the claim of a message takes its job, in the same step,
-// so a worker may die anywhere before that and nothing has happened.
+// The next jobs of a lane. Reading takes nothing: the claim of a message takes its job in the same step, so a worker that dies before
+// that has changed nothing.
 
 const nextScript = defineScript(import.meta.url, 'lane-next')
 const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')
@@ -94,7 +93,7 @@ export interface WaitingJob {
   deaths: number
 }
 
-/** What a lane has next. */
+/** The next jobs of a lane. */
 export interface NextJobs {
   isPaused: boolean
   /** There is more, although fewer were read than were asked for. */
@@ -138,13 +137,13 @@ export async function nextJobs(
   }
 }
 
-/** The worker claims nothing of what it has read; others may read it. */
+/** The worker will claim none of the jobs that it has read; others may read them. */
 export async function releaseRead(redis: Redis, lane: number, by: string): Promise<void> {
   await redis.hdel(laneReadersKey(lane), by)
 }
 
 /**
- * Makes a dead letter of a waiting job, with the reason, for people to look at; those older than `keptMs` are removed.
+ * Makes a dead letter of a waiting job, with the reason, for people to inspect; dead letters older than `keptMs` are removed.
  * False when the job does not wait (any more).
  */
 export async function deadLetter(

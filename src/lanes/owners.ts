@@ -14,14 +14,14 @@ const REQUEST_SECONDS = 1
 /** Of what a worker may have in flight on a lane, so much is counted with. */
 const FILLED = 0.8
 
-/** The line for a lane is the same for all workers that know the same workers. */
+/** The workers with their seeds. Workers that know the same workers compute the same ranks. */
 export type Line = readonly { worker: string; seed: number }[]
 
-/** What `rankInLine` looks at, made once for workers that are alive. */
+/** The input of `rankInLine`, made once for the live workers. */
 export const lineOf = (workers: readonly string[]): Line =>
   [...new Set(workers)].map((worker) => ({ worker, seed: seedOf(worker) }))
 
-/** How many workers stand before `self` in the line for a lane; all of them when it is not among them. */
+/** How many workers rank before `self` for a lane; all of them when it is not among them. */
 export function rankInLine(lane: number, self: string, line: Line): number {
   const own = line.find(({ worker }) => worker === self)
   if (own === undefined) return line.length
@@ -34,7 +34,7 @@ export function rankInLine(lane: number, self: string, line: Line): number {
   return before
 }
 
-/** How many workers serve each lane when that is not too slow for it: two at least, all while the lanes are few. */
+/** How many workers serve each lane by default: at least two, all while there are few lanes. */
 export const serversOfEach = (workers: number, lanes: number): number =>
   Math.max(LEAST_WORKERS, Math.floor((workers * LANES_EACH) / Math.max(1, lanes)))
 
@@ -42,7 +42,7 @@ export const serversOfEach = (workers: number, lanes: number): number =>
 export const serversForRate = (rate: number, maxInFlight: number): number =>
   Math.ceil((rate * REQUEST_SECONDS) / (maxInFlight * FILLED))
 
-/** The same from what one of `servers` has in flight: they take evenly, so that the others have as much. */
+/** The same from what one of `servers` has in flight: they share the load evenly, so the others have as much. */
 export const serversForLoad = (inFlight: number, servers: number, maxInFlight: number): number =>
   Math.ceil((inFlight * servers) / (maxInFlight * FILLED))
 

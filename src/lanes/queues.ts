@@ -34,7 +34,7 @@ export const CAMPAIGN_PRIORITY = 1
 export interface LaneMessage {
   id: string
   payload: SendPayload
-  /** It is fetched after this long at the earliest (ms). */
+  /** Earliest delay until it is fetched (ms). */
   delayMs?: number
 }
 
@@ -70,7 +70,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   /** The BullMQ queue of the chunks of a lane's campaigns. */
   const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
 
-  /** Ends what holds the lane's chunks back. What still holds them is found when one is taken up. */
+  /** Lifts the rate limit of the lane's chunks. If a cooldown remains, the next chunk sets it again. */
   async function letChunksGo(lane: number): Promise<void> {
     await redis.del(laneChunkLimiterKey(lane))
   }
@@ -95,7 +95,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     return messages.map(() => true)
   })
 
-  /** Publishes that a lane has work, and marks it for the sweep, which finds it should the message be lost. */
+  /** Publishes that a lane has work, and marks it for the sweep in case the message is lost. */
   function wake(lane: number, channel: string = rootKeys.wake): void {
     redis.publish(channel, String(lane)).catch(() => {})
     // Refused or lost, the sweep's slow round over all lanes finds the work.
@@ -131,7 +131,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     /**
      * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
      * its job exists changes nothing. The wake comes second: a worker that closes in between counts the lane again,
-     * and the sweep finds the job if the wake is missed, so a lost PUBLISH delays and loses nothing.
+     * and the sweep finds the job if the wake is missed. A lost PUBLISH delays the message, but never loses it.
      *
      * What is added in the same event-loop tick goes together: at 64 connections that took the producer from
      * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after this long at the
@@ -144,7 +144,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     /**
      * The same for many, in one round trip per lane. It is not atomic: when it rejects, any of them may have been
-     * added. Adding all of them again is safe. `again`: they were accepted before, and stand in the index. Resolves to
+     * added. Adding all of them again is safe. `again`: they were accepted before, and are in the index. Resolves to
      * the ids of those that were not added, since their sender was removed.
      */
     async addMany(messages: readonly LaneMessage[], which: 'new' | 'again' = 'new'): Promise<ReadonlySet<string>> {
@@ -169,7 +169,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
             if (!(error instanceof LaneClosedError)) throw error
             for (const { id } of slice) refused.add(id)
           })
-          // It may fail before all are made, when nobody waits for it yet; the caller gets the error below.
+          // Marks an early rejection as handled; the caller gets the error below.
           added.catch(() => {})
           adding.push(added)
         }
@@ -224,15 +224,15 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 }
 
-/** The sweep looks at the lane at once. */
+/** Marks the lane for the sweep now. */
 export async function markLane(redis: Redis, lane: number): Promise<void> {
   await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
 }
 
 /**
- * Gives chunks that were added to the lane their turn. A campaign feeds a chunk when one of its own was taken up, so
- * chunks that once stood behind one another would stay like that: a second of one campaign, then a second of the other.
- * Dying before this leaves them behind all others.
+ * Interleaves chunks that were added to the lane with those of other campaigns. A campaign feeds a chunk when one of its own was taken,
+ * so an unfair order would persist: a second of one campaign, then a second of the other. Dying before this leaves the new chunks behind
+ * all others.
  */
 export async function placeRoundRobin(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
   await roundRobinScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
@@ -248,9 +248,9 @@ const laneJobOf = ({ id, payload, delayMs = 0 }: LaneMessage): LaneJob => ({
 
 const ULID_LENGTH = 26
 
-/** What the index is told of a message. */
+/** The entry of a message in the index. */
 const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({
-  // Cheaper than reading the id once more: this is on the way of every message.
+  // Cheaper than parsing the id once more: this runs for every message.
   ulid: id.slice(-ULID_LENGTH),
   to,
   until,
@@ -272,9 +272,9 @@ export interface LaneJob {
   data: string
   /** When the message was accepted (epoch ms). */
   timestamp: number
-  /** How long it is put off from now on (ms), whole; 0 when it is not. */
+  /** Delay from now on (whole ms); 0 for none. */
   waitMs: number
-  /** When it is due at the earliest (epoch ms); 0 when it may go at once. */
+  /** Earliest time when it is due (epoch ms); 0 for now. */
   notBefore: number
   /** 0 for one that goes first, else BullMQ's priority. */
   priority: number

@@ -31,7 +31,7 @@ export interface LaneCooldown {
   until: number
   /** WhatsApp's code or a word of ours such as `connect_failed`; empty when it is not known. */
   code: string
-  /** For the person who looks; numbers are masked. Empty when it is not known. */
+  /** For a person; numbers are masked. Empty when it is not known. */
   sentence: string
 }
 
@@ -41,7 +41,7 @@ export interface LaneStats {
   nowMs: number
   /** Jobs that wait for their turn. */
   waiting: { transactional: number; campaign: number }
-  /** Recipients of running campaigns who wait in chunks and were claimed by nobody. */
+  /** Unclaimed recipients of running campaigns who wait in chunks. */
   inChunks: number
   /**
    * Since when the next message of each kind waits: since it was accepted, or queued again by a person; of a chunk,
@@ -67,11 +67,11 @@ export interface LaneStats {
   /** How many slots were reserved lately, and the first and the last of them (µs). */
   slots: { count: number; firstUs: number; lastUs: number }
   nowUs: number
-  /** Campaigns that a worker looks after; `remaining`: recipients without an outcome, counted of the first 20. */
+  /** Active campaigns; `remaining`: recipients without an outcome, counted for the first 20 campaigns. */
   campaigns: { number: number; state: string; remaining: number }[]
 }
 
-/** Reads how a lane stands; rejects when Redis is away. */
+/** Reads the figures of a lane; rejects when Redis is away. */
 export async function readLaneStats(redis: Redis, lane: number): Promise<LaneStats> {
   const reply = await statsScript(redis, {
     ...laneBacklogKeys(lane),
@@ -130,7 +130,7 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
   }
 }
 
-/** Since when the message waits that has waited longest for its turn; undefined when none waits. */
+/** Since when the longest waiting message waits; undefined when none waits. */
 export function oldestOf({
   oldest: { transactional, campaign, chunk },
 }: Pick<LaneStats, 'oldest'>): number | undefined {
@@ -157,8 +157,7 @@ export function cooldownOf(until: number, nowMs: number, reason: string): LaneCo
 }
 
 /**
- * Asks about many lanes, `aTurn` of them in one turn of the event loop: asking about a thousand at once would hold up
- * everything else for 30 ms.
+ * Reads many lanes, `aTurn` of them in one turn of the event loop: reading a thousand at once would block everything else for 30 ms.
  */
 export async function inTurns<T>(
   lanes: readonly number[],
@@ -169,14 +168,14 @@ export async function inTurns<T>(
   for (const [i, lane] of lanes.entries()) {
     if (i > 0 && i % aTurn === 0) await nextTurn()
     const asking = ask(lane)
-    // It may fail while others are still being asked for; the caller hears of it below.
+    // Marks an early rejection as handled; the caller gets it below.
     asking.catch(() => undefined)
     asked.push(asking)
   }
   return Promise.all(asked)
 }
 
-/** Places of the chunks of a lane that wait or are worked on, as far as their names tell. */
+/** Places of the waiting and active chunks of a lane, as far as their names give them. */
 export async function chunksOn(redis: Redis, lane: number): Promise<{ run: number; from: number; count: number }[]> {
   const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
   const ids = await Promise.all([
@@ -191,7 +190,7 @@ export async function chunksOn(redis: Redis, lane: number): Promise<{ run: numbe
 export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
   (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
 
-/** How many messages wait on these lanes with a job of their own; not those being sent, nor recipients in chunks. */
+/** How many messages wait on these lanes as jobs; without those being sent, and without recipients in chunks. */
 export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {
   const counts = await Promise.all(
     lanes.flatMap((lane) => {
@@ -202,6 +201,6 @@ export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise
   return counts.reduce((sum, each) => sum + each, 0)
 }
 
-/** Recipients whose messages wait in chunks of the lane: of running campaigns, and not claimed by anybody. */
+/** Unclaimed recipients of running campaigns whose messages wait in chunks of the lane. */
 export const waitingInChunks = async (redis: Redis, lane: number): Promise<number> =>
   (await readLaneStats(redis, lane)).inChunks

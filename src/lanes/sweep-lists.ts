@@ -49,7 +49,7 @@ export async function listForSweep(redis: Redis, { lane, ulid }: MessageId): Pro
   await fileScript(redis, keys, { ulid })
 }
 
-/** Takes a message off both lists: its sender is gone, so that nobody can say what to do about it. */
+/** Takes a message off both lists: its sender is gone, and with it the policy that would decide. */
 export async function removeFromSweepLists(redis: Redis, { lane, ulid }: MessageId): Promise<void> {
   await Promise.all([redis.zrem(inDoubtKey(lane), ulid), redis.zrem(queuedAgainKey(lane), ulid)])
 }

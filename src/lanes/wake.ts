@@ -1,10 +1,10 @@
-// Messages between workers over Redis pub/sub: lanes with work, lanes that need more workers, lanes to reopen.
+// Messages to workers over Redis pub/sub: lanes with work, lanes that need more workers, lanes to reopen.
 import type { Redis } from '../redis/connect.ts'
 import { reopenedKey, rootKeys } from '../redis/keys.ts'
 
 const REOPENED_KEPT_MS = 7 * 86_400_000
 
-/** These lanes have work: workers that have not opened them do. */
+/** Announces lanes with work: workers that have not opened them do so. */
 export async function wakeLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
   if (lanes.length > 0) await redis.publish(rootKeys.wakeLanes, lanes.join(' '))
 }
@@ -23,7 +23,7 @@ export interface LaneNeed {
   servers: number
 }
 
-/** These lanes need more workers than serve a lane: those that come next in their lines help. */
+/** Announces lanes that need more workers: those that rank next for them help. */
 export async function askForServers(redis: Redis, needs: readonly LaneNeed[]): Promise<void> {
   if (needs.length === 0) return
   await redis.publish(rootKeys.wideLanes, needs.map(({ lane, servers }) => `${lane}:${servers}`).join(' '))
@@ -36,7 +36,7 @@ export const serversAsked = (message: string): LaneNeed[] =>
     return { lane, servers }
   })
 
-/** Nothing leaves this lane although it could: workers that have it open open it again. */
+/** Announces a stuck lane: workers that have it open reopen it. */
 export async function askToReopen(redis: Redis, lane: number): Promise<void> {
   await redis.publish(rootKeys.reopen, String(lane))
 }

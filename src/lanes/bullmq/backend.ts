@@ -1,6 +1,5 @@
-// Our backend for BullMQ's Workers, which BullMQ lets us pass in. Mostly it makes them use Redis' clock: BullMQ takes the
-// time from the process wherever it delays a job, looks for jobs that are due or waits for the next one, and with a clock
-// that is an hour ahead, jobs ran an hour early.
+// Our backend for BullMQ's Workers, passed in through BullMQ's own option. It makes them use Redis' clock: BullMQ uses the clock of the
+// process to delay jobs, find due ones and wait for the next. With a clock an hour ahead, jobs ran an hour early.
 import { type BackendFactory, createRedisBackend, RedisQueueBackend } from 'bullmq'
 import { runningRedisClock } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -41,7 +40,7 @@ class WorkerBackend extends RedisQueueBackend {
 
   override execCommand(...[client, script, given]: Given<'execCommand'>) {
     if (script !== TAKING.script) return super.execCommand(client, script, given)
-    // A job that is taken a moment too early would only be put off again: the time is never ahead of Redis.
+    // A job that is taken a moment too early would only be delayed again: the time is never ahead of Redis.
     return this.#nowMs().then((nowMs) => super.execCommand(client, script, given.with(TAKING.timeAt, nowMs)))
   }
 
@@ -62,7 +61,7 @@ class WorkerBackend extends RedisQueueBackend {
 
   override async waitForJob(seconds: number) {
     const woken = await super.waitForJob(seconds)
-    // When a job is due, on Redis' clock: the Worker is to look now, and learns then how long it has to wait.
+    // Always due now: the Worker then asks Redis, which returns how long it has to wait.
     return woken && { ...woken, score: 0 }
   }
 
@@ -76,7 +75,7 @@ class WorkerBackend extends RedisQueueBackend {
   }
 
   // A Worker that has more jobs than its concurrency, since that was lowered, asks for no next job and takes the answer
-  // for "the queue is empty": it slept for its `drainDelay` with jobs waiting. So it is given nothing that it did not
+  // for "the queue is empty": it slept for its `drainDelay` with jobs waiting. So it gets nothing that it did not
   // ask for.
 
   override async moveToCompleted(...given: Given<'moveToCompleted'>) {

@@ -1,5 +1,5 @@
-// Queues as the dashboard sees them. bull-board applies formatters only to a part of what it shows, so what must not be
-// seen is not given to it at all.
+// Adapters that give the dashboard its queues. bull-board applies formatters only to a part of what it shows, so private data is
+// withheld from it altogether.
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import type { Job } from 'bullmq'
 import type { Redis } from '../../redis/connect.ts'
@@ -25,7 +25,7 @@ class LaneBoard extends BullMQAdapter {
 }
 
 /**
- * A queue that all accounts share: how many jobs stand where, and no job. Whose a job is cannot be seen from outside.
+ * A queue that all accounts share: counts by state, and no jobs, because it is unknown whose a job is.
  */
 class CountsBoard extends LaneBoard {
   override getJob = async (): Promise<undefined> => undefined

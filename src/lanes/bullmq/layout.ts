@@ -22,7 +22,7 @@ export const laneChunkKeys = (lane: number) => ({
   chunksActive: chunkKey(lane, 'active'),
 })
 
-/** STRING that is there while nobody takes up chunks of the lane, as in a cooldown. */
+/** STRING that exists while no chunks of the lane are taken, as in a cooldown. */
 export const laneChunkLimiterKey = (lane: number): string => chunkKey(lane, 'limiter')
 
 const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneQueue(lane)}:${suffix}`
@@ -82,8 +82,8 @@ export const endpointDelayedKey = (endpoint: string): string =>
 export const delayedUntil = (score: string): number => Number(score) / 4_096
 
 /**
- * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language writes there without
- * being told. The name of the queue is the hash tag.
+ * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language needs no configuration. The name of
+ * the queue is the hash tag.
  */
 export const INTAKE_PREFIX = 'bull'
 

@@ -6,13 +6,13 @@ import type { Redis } from '../../redis/connect.ts'
 type Done = 'add' | 'addBulk' | 'pause' | 'resume' | 'promoteJobs' | 'remove' | 'obliterate' | 'setGlobalConcurrency'
 type Asked = 'name' | 'getJob' | 'getJobs' | 'getJobCounts' | 'getJobState' | 'getRateLimitTtl'
 
-/** What others do with a queue and ask of it. */
+/** The part of BullMQ's Queue that other code uses. */
 export type Queue<Payload = unknown> = Pick<BullQueue<Payload>, Done | Asked | 'rateLimit' | 'close'>
 
 /** The last that BullMQ knows; the first one is 1. */
 export const LAST_PRIORITY = 2_097_151
 
-/** BullMQ cannot do without its event stream; nobody reads it, so it is kept as short as trimming allows. */
+/** BullMQ always writes its event stream; nobody reads it, so it is kept as short as trimming allows. */
 const EVENTS_KEPT = 100
 
 /** `toLook`: the queue's settings are left to those who write into it. */
@@ -30,8 +30,7 @@ export function openBullQueue<Payload = unknown>(
     prefix,
     streams: { events: { maxLen: EVENTS_KEPT } },
     skipMetasUpdate: toLook,
-    // Otherwise a connection that breaks while the version is asked for breaks the queue for as long as the process
-    // lives.
+    // Otherwise a connection that breaks while BullMQ reads the version breaks the queue for the lifetime of the process.
     skipVersionCheck: true,
   })
   // The connection reports its own errors once; each queue would report them again.
@@ -43,19 +42,18 @@ const MOVED_ON: ReadonlySet<unknown> = new Set([
   ...[ErrorCode.JobNotExist, ErrorCode.JobLockNotExist, ErrorCode.JobNotInState, ErrorCode.JobLockMismatch],
 ])
 
-/** BullMQ did not do it because the job is gone, or elsewhere by now: somebody else was faster. */
+/** BullMQ did nothing because the job is gone or has moved: another process was faster. */
 export const hasJobMovedOn = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && MOVED_ON.has(error.code)
 
-/** Has a job that waits for its time taken up now. False when it does not wait, or is gone. */
+/** Promotes a delayed job. False when it is not delayed, or gone. */
 export async function promote(queue: Queue, id: string): Promise<boolean> {
   const job = await queue.getJob(id)
   return job !== undefined && unlessMovedOn(job.promote())
 }
 
 /**
- * Has a job that was given up taken up again, with this data. False when it was not given up, or somebody else was
- * faster.
+ * Retries a failed job with this data. False when it has not failed, or another process was faster.
  */
 export async function retry(queue: Queue, id: string, data: object): Promise<boolean> {
   const job = await queue.getJob(id)

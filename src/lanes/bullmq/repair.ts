@@ -13,7 +13,7 @@ const PARENT_FIELDS = ['parent', 'parentKey'] as const
 const parentSchema = z.object({ id: z.string().min(1), queueKey: z.string().min(1) })
 /** Fields that BullMQ counts in: attempts made, attempts started, crashes of workers. */
 const COUNTS = ['atm', 'ats', 'stc'] as const
-/** Jobs that are looked at; more are active only when many workers died, and then each is looked at when it stalls. */
+/** Jobs that are checked; more are active only when many workers died, and then each is checked when it stalls. */
 const MOST = 500
 
 interface RepairDeps {
@@ -26,7 +26,7 @@ export async function repairActive(deps: RepairDeps, queue: string): Promise<voi
   for (const id of await deps.redis.lrange(intakeKeys(queue).active, 0, MOST - 1)) await repairJob(deps, queue, id)
 }
 
-/** Repairs the jobs that the next check for dead workers is about to put back; there are none while all goes well. */
+/** Repairs the jobs that the next check for dead workers will requeue; normally there are none. */
 export async function repairStalled(deps: RepairDeps, queue: string): Promise<void> {
   for (const id of await deps.redis.smembers(intakeKeys(queue).stalled)) await repairJob(deps, queue, id)
 }

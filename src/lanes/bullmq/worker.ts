@@ -17,18 +17,18 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { workerBackends } from './backend.ts'
 import type { Queue } from './open-queue.ts'
 
-/** A job as its processor sees it. */
+/** A job as its processor gets it. */
 export type Job = Pick<
   BullJob<unknown>,
   'id' | 'name' | 'data' | 'opts' | 'timestamp' | 'stalledCounter' | 'queueName' | 'parent' | 'parentKey' | 'updateData'
 >
 
-/** What works on the jobs of a queue. */
+/** Processes the jobs of a queue. */
 export type Worker = Pick<BullWorker, 'close' | 'concurrency' | 'on' | 'waitUntilReady'>
 
-/** A job that Redis got in the way of is run again after this. */
+/** Delay before a job is run again that failed because of Redis. */
 const AWAY_MS = 1_000
-/** How soon it is tried again to give it back. */
+/** Delay before returning it to the queue is tried again. */
 const AGAIN_MS = 250
 
 /** A Worker that renews the locks of its jobs by a timer: BullMQ goes by the clock of the machine for that. */
@@ -62,7 +62,7 @@ class LockingWorker extends BullWorker {
 
   /**
    * A job is never given up because Redis refused something: BullMQ would keep it as failed once Redis takes that again.
-   * It goes back to its queue, as often as that takes; one that has lost its lock meanwhile is another worker's.
+   * It goes back to its queue, however many tries that takes; one that has lost its lock meanwhile is another worker's.
    */
   override async handleFailed(
     ...given: Parameters<BullWorker['handleFailed']>
@@ -84,17 +84,17 @@ class LockingWorker extends BullWorker {
   }
 }
 
-/** What a Worker is told besides what BullMQ is. */
+/** Options of a Worker besides BullMQ's. */
 type Settings = Omit<WorkerOptions, 'connection' | 'prefix'> & {
   concurrency: number
   lockDuration: number
-  /** Done each time before jobs are looked for whose worker died; when it fails, that look is left out. */
+  /** Runs before each check for jobs whose worker died; if it fails, that check is skipped. */
   beforeStalledCheck?: () => Promise<void>
 }
 
 /**
- * The one way to make a Worker. `onTrouble` hears what the connection, which reports its own errors, has mostly
- * reported already. How long a lock lasts and how often the lost ones are looked for is for each kind of job to say.
+ * The one way to make a Worker. `onTrouble` gets its errors, most of which the connection has reported already. Each kind of job sets
+ * how long a lock lasts and how often lost ones are checked for.
  */
 export function openWorker(
   redis: Redis,
@@ -109,14 +109,14 @@ export function openWorker(
   return worker
 }
 
-/** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take up what is left then. */
+/** Takes no more jobs and waits for those in flight, at most for `limitMs`; other workers take over the rest. */
 export async function closeWorker(worker: Worker, limitMs: number): Promise<void> {
   await waitAtMost(limitMs, worker.close())
 }
 
-/** What becomes of a job after its processor ran, when it concerns this job alone. */
+/** How a job ends when that concerns this job alone. */
 export type OwnEnd =
-  /** Finished, whatever became of the message: see its record. An answer is kept with the finished job. */
+  /** Finished, whatever the outcome of the message: see its record. An answer is kept with the finished job. */
   | { kind: 'done'; answer?: object }
   /** Only this job waits. */
   | { kind: 'waits'; ms: number }
@@ -130,13 +130,13 @@ export type JobEnd =
   /** Finished, and the whole lane waits. */
   | { kind: 'done_lane_waits'; ms: number }
 
-/** Longest that a queue takes up nothing; after that one job asks whether the cooldown is over. */
+/** Longest pause of a queue; after that one job checks whether the cooldown is over. */
 const MOST_LIMITED_MS = 30_000
 
-/** Carries an end out. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
+/** Applies an end. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
 export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
   if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
-  // The cooldown itself is in Redis and asked by every claim; this keeps the lane from taking up chunks meanwhile. A
+  // The cooldown itself is in Redis and checked by every claim; this keeps the lane from taking chunks meanwhile. A
   // person may end the cooldown between the claim and this line: then it must not last for an hour.
   const ms = Math.min(end.ms, MOST_LIMITED_MS)
   // rateLimit would overwrite a longer wait that another chunk of the lane has set a moment ago.
@@ -146,13 +146,13 @@ export async function endJob(end: JobEnd, job: BullJob, token: string | undefine
   return undefined
 }
 
-/** Puts a job back to the front of its queue; another worker takes it up at once. */
-export async function giveBack(job: Pick<BullJob, 'moveToWait'>, token: string | undefined): Promise<never> {
+/** Puts a job back to the front of its queue, where another worker takes it at once. */
+export async function returnToQueue(job: Pick<BullJob, 'moveToWait'>, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw new WaitingError()
 }
 
-/** Carries an end out on a queue that never waits as a whole. */
+/** Applies an end on a queue that never waits as a whole. */
 export async function endOwn(
   end: OwnEnd,
   job: Pick<BullJob, 'moveToDelayed'>,

@@ -41,10 +41,10 @@ const claimReply = z.union([
 const slotsReply = z.tuple([z.string()], z.string())
 /** When a request may leave, on Redis' clock. */
 export interface Slot {
-  /** As Redis wrote it down; reserving another one names it. */
+  /** As Redis stored it; needed to reserve another one in its place. */
   name: string
   atMs: number
-  /** When it was given out. */
+  /** When it was reserved. */
   nowMs: number
   /** Another worker reserved slots of the lane since ours before this one. */
   isShared?: boolean
@@ -59,10 +59,10 @@ export interface SlotTerms {
 }
 
 /**
- * What a claim came to. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before,
- * and its record is gone; `finalizeUnsent` ends it. `taken`: it does not wait any more. The lane or the recipient may be in a
- * cooldown, the message may have been put off, or its slot be too far ahead, for `waitMs`. With a pace, a message that
- * may send waits for the slot. `isProbe`: the others of the lane wait for how it ends.
+ * The result of a claim. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and its record is
+ * gone; `finalizeUnsent` ends it. `taken`: it does not wait any more. For `waitMs` the lane or the recipient may be in a cooldown, the
+ * message delayed, or its slot too far ahead. With a pace, a claimed message waits for its slot. `isProbe`: the others of the lane
+ * wait for its end.
  */
 export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
@@ -77,20 +77,20 @@ export interface Claim {
   attempt: string
   message: NewMessage
   from?: WaitsAs
-  /** It is not to be sent yet: the claim puts its job off for so long, however late it comes. */
+  /** It is not to be sent yet: the claim delays its job for so long. */
   delayMs?: number | undefined
   /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
   person?: string | undefined
 }
 
-/** What an attempt has for writing its end down; the last part of `lostAfterMs`. */
+/** Time for an attempt to settle; the last part of `lostAfterMs`. */
 export const SETTLE_WITHIN_MS = 5_000
 
-/** What claims of one lane have in common. */
+/** The terms that all claims of one step share. */
 export interface ClaimTerms {
-  /** The sweep takes the attempt for lost after this. */
+  /** The sweep considers the attempt lost after this. */
   lostAfterMs: number
-  /** How long evidence of another attempt that holds a message is waited for, before the policy decides. */
+  /** If another attempt holds the message: how long to wait for evidence of it before the policy decides. */
   evidenceWaitMs: number
   retentionMs: number
   /** With it a request must leave in the slot that comes back, and not before. */
@@ -101,8 +101,8 @@ export interface ClaimTerms {
 }
 
 /**
- * Claims messages of one lane, some hundred at most, each for one attempt, in one step: whatever a claim comes to, its
- * job is where it belongs then. Send only those whose verdict is `done` and whose state is `sending`. Resolves to a
+ * Claims messages of one lane, some hundred at most, each for one attempt, in one step that also moves their jobs. Send only those whose
+ * verdict is `done` and whose state is `sending`. Resolves to a
  * result for each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
  */
 export async function claimMessages(
@@ -122,7 +122,7 @@ export async function claimMessages(
   )
 }
 
-/** What the step came to for one message. Rejects when too few replicas have it: then it is taken back. */
+/** The result for one message. Rejects when too few replicas have the claim: then it is taken back. */
 async function resultOf(redis: Redis, { id, attempt, message }: Claim, taken: unknown): Promise<ClaimResult> {
   if (isUnreplicated(taken)) {
     // A new primary may not know of the claim: nothing may be sent under it, and nothing was.
@@ -156,8 +156,8 @@ const PROBE = 1
 const SHARED = 2
 
 /**
- * The answer for a message that may be sent in its slot, which is what almost all claims come to; undefined for any
- * other, which the schema reads.
+ * Fast path for a message that may be sent in its slot, as almost all claims do; undefined for any other reply, which the schema
+ * reads.
  */
 function fastPathClaim(reply: unknown): ClaimResult | undefined {
   if (!Array.isArray(reply) || reply.length < 5) return undefined
@@ -225,12 +225,12 @@ const notReplicated = {
   problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
 }
 
-/** Too few replicas know that a claim was taken back, as with the claim itself: that is as good as taken back. */
+/** Ignores that too few replicas have the withdrawal of a claim: they do not have the claim either. */
 export function ignoreUnreplicated(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }
 
-/** What stands in Redis while a message waits for a file to be uploaded, for lookups. */
+/** The stored reason while a message waits for an upload; lookups show it. */
 export const waitText = (sentence: string): string => `file_upload|${sentence}`
 
 /** Keeps the message from being claimed for `ms`, whenever its job is read. `why`: what lookups say that it waits for. */
@@ -239,8 +239,7 @@ export async function delayMessage(redis: Redis, id: MessageId, ms: number, why 
 }
 
 /**
- * Other slots for requests that have missed theirs by more than their pace allows; fewer when there are none within
- * `mostAheadMs`.
+ * Reserves other slots for requests that missed theirs by more than the pace allows; fewer when there are none within `mostAheadMs`.
  */
 export async function reserveSlots(
   redis: Redis,

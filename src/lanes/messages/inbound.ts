@@ -71,9 +71,9 @@ export async function storeInbound(
   await assertReplicated(redis, [key])
 }
 
-/** What people do not write, and what they write to many. */
+/** Types that no person writes, or that go to many. */
 const OPENS_NOTHING: ReadonlySet<string> = new Set(['system', 'request_welcome', 'revoke'])
-/** Whether a person may be answered for 24 hours because of it. */
+/** Whether it opens the reply window of 24 hours. */
 export const opensWindow = ({ type, parts }: NewInbound): boolean =>
   !OPENS_NOTHING.has(type) && parts?.group_id === undefined
 
@@ -104,8 +104,8 @@ async function readInbound(redis: Redis, key: string): Promise<InboundMessage | 
 const fetchedScript = defineScript(import.meta.url, 'inbound-fetched')
 
 /**
- * Notes that the file of a received message is in the gallery, and emits `message.media_kept`; false for a message that is not kept
- * any more. Doing it again changes nothing, and may write the event twice, under one id.
+ * Records that the file of a received message is in the gallery, and emits `message.media_kept`; false when the message has expired.
+ * Idempotent, but may write the event twice, under one id.
  */
 export async function noteGalleryFile(
   redis: Redis,
@@ -128,7 +128,7 @@ export async function openReplyWindow(
   atMs: number,
   nowMs: number,
 ): Promise<void> {
-  // A time in the future cannot be right.
+  // A time in the future is wrong.
   const until = Math.min(atMs, nowMs) + WINDOW_MS
   if (until <= nowMs) return
   const key = replyWindowKey(lane, nameOfPerson(person))
@@ -145,7 +145,7 @@ export async function replyWindowOf(redis: Redis, lane: number, names: Names): P
   return until > 0 ? until : undefined
 }
 
-/** Which of these people, with all their names, have written to the lane's number within 24 hours, by their places. */
+/** The indexes of those people who, under any of their names, have written to the lane's number within 24 hours. */
 export async function openWindowsAmong(
   redis: Redis,
   lane: number,

@@ -5,12 +5,12 @@ import { indexHashesOf } from '../../kernel/sealed.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 
-/** Bytes of the id of a received message: the time, and what stands for the id in its key. */
+/** Bytes of the id of a received message: the time, and the digest in its key. */
 export const RECEIVED_ID_BYTES = 27
 /** Bytes of an id that do not follow from the start of its campaign and its place in the list. */
 export const CAMPAIGN_ID_BYTES = 7
 
-/** What is known of a segment without reading it. Times are epoch ms of acceptance. */
+/** The metadata of a segment. Times are epoch ms of acceptance. */
 export interface Segment {
   lane: number
   name: string
@@ -99,7 +99,7 @@ export function readSegment(
 export const placesIn = async (redis: Redis, { lane, name }: Segment): Promise<number> =>
   Math.floor((await redis.strlen(indexSegmentKeys(lane, name).ids)) / CAMPAIGN_ID_BYTES)
 
-/** Where the four bytes of a person, under any of these names, stand in the hashes of a segment, in their order. */
+/** The places of a person, under any of these names, in the hashes of a segment, in order. */
 export function placesOfPerson(hashes: Buffer | null, ...names: readonly string[]): number[] {
   if (hashes === null) return []
   const places = new Set<number>()

@@ -13,7 +13,7 @@ import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
 
 const addScript = defineScript(import.meta.url, 'index-add')
 
-/** What the index is told of a message that is about to be queued. */
+/** The entry of a message that is about to be queued. */
 export interface IndexedMessage {
   ulid: string
   /** Digits of the recipient. */
@@ -25,8 +25,8 @@ export interface IndexedMessage {
 }
 
 /**
- * Adds messages of one lane to its index, for as long as any of them can have a record: `retentionMs` after it is last
- * sent. Adding one again, as when a repeat makes up for what a crash left out, shows it once all the same.
+ * Adds messages of one lane to its index, for as long as any of them can have a record: `retentionMs` after it is last sent. A message
+ * that is added twice, as by a repeat after a crash, is listed once.
  */
 export async function indexMessages(
   redis: Redis,

@@ -10,7 +10,7 @@ const letter = (state: State): string => `'${LETTERS[state]}'`
 const letters = (states: readonly State[]): string => `'${states.map((state) => LETTERS[state]).join('')}'`
 
 /**
- * The letters of the states that a move starts from, where it leads, and where it leads instead. A function, because
+ * The letters of the states that a move starts from, its target, and its alternative target. A function, because
  * every run of a script would make tables anew: three of them cost a claim 3 to 5 %.
  */
 const moveOf = Object.entries<Move>(MESSAGE_MOVES)

@@ -21,25 +21,25 @@ export const FIELDS = {
   tries: 'n',
   /** Times it was queued again although it may have gone out. */
   repeats: 'o',
-  /** What is known of other attempts: `s` for sent and `f` for failed before the id of each, `sAAAAAA,fBBBBBB`. */
+  /** Other attempts: `s` for sent or `f` for failed before the id of each, `sAAAAAA,fBBBBBB`. */
   others: 'b',
   /** Packed history, see src/model/messages/history.ts. */
   history: 'h',
   /** Recipient: digits with country code; sealed (see src/kernel/sealed.ts) where there is a data key. */
   to: 't',
-  /** Not there for a template of a campaign: that it has a `run` says as much. */
+  /** Missing for a template of a campaign, which its `run` implies. */
   type: 'k',
-  /** May be sealed. Not there for a message of a campaign. */
+  /** May be sealed. Missing for a message of a campaign. */
   text: 'x',
   /**
-   * Of a campaign's message: what was filled in, from which its text is made (recipients/recipient-message.ts); may be sealed.
+   * Of a campaign's message: the values filled in, from which its text is made (recipients/recipient-message.ts); may be sealed.
    */
   filled: 'v',
   /** `t` or `c`. */
   class: 'y',
   /** Epoch ms. */
   validUntil: 'u',
-  /** Epoch ms, of a message that was put off. */
+  /** Epoch ms, of a scheduled message. */
   sendAt: 'l',
   /** Grouping id of the request. */
   campaign: 'g',
@@ -51,15 +51,15 @@ export const FIELDS = {
   problem: 'e',
   /** Until when its recipient has had enough marketing (epoch ms), where it failed for that. */
   cappedUntil: 'j',
-  /** How often it was sent again after that by itself. */
+  /** How often Laneway sent it again after that. */
   waves: 'q',
   /** Since when WhatsApp holds back what was sent (epoch ms). */
   heldSince: 'z',
-  /** What WhatsApp said of its price last, and when, see src/model/messages/pricing.ts. */
+  /** WhatsApp's latest pricing and its time, see src/model/messages/pricing.ts. */
   pricing: 'c',
   /** A word of WhatsApp's acknowledgement that we do not know. */
   messageStatus: 'm',
-  /** What its job held, kept until the message is delivered; of a campaign's message only while it may be sent again. */
+  /** The payload of its job, kept until the message is delivered; of a campaign's message only while it may be sent again. */
   payload: 'p',
 } as const
 
@@ -91,9 +91,9 @@ export const sealedText = z.string().transform((stored, context) => {
   }
 })
 
-/** Stands between what was filled in: a control character, which nobody types. */
+/** Separates the values filled in: a control character, which nobody types. */
 const SEPARATOR = '\x1F'
-/** What JSON begins with, and what a sealed text does. */
+/** First characters of JSON and of a sealed text. */
 const NOT_JOINED = /^[[\uE000-\uF8FF]/
 const listText = jsonText.pipe(z.array(z.string()))
 const filledText = z.string().transform((text, context): string[] => {
@@ -151,13 +151,13 @@ export type MessageRecord = z.infer<typeof recordSchema>
 export const storedType = <Type extends Content['type']>(type: Type | undefined, run: number | undefined) =>
   type ?? (run === undefined ? undefined : 'template')
 
-/** A problem as it is stored. What WhatsApp says of one may repeat the number. */
+/** A problem as it is stored, sealed because WhatsApp's text may repeat the number. */
 export const storedProblem = ({ code, sentence }: Problem): string => `${storable(code)}|${sealText(sentence)}`
 
 /** `|` separates events of the history and the parts of a problem. */
 export const storable = (text: string): string => text.replaceAll('|', '/')
 
-/** What a new record holds. */
+/** The content of a new record. */
 export interface NewMessage {
   to: string
   type: MessageRecord['type']
@@ -169,7 +169,7 @@ export interface NewMessage {
   run: number | undefined
   /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
   filled?: readonly string[] | undefined
-  /** A person wished it sent although an earlier message of the kind may have gone out: a possible duplicate. */
+  /** A person had it sent although an earlier one may have gone out: a possible duplicate. */
   again?: boolean
 }
 
@@ -187,7 +187,7 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
   ...(payload.again && { again: payload.again }),
 })
 
-/** What a new record holds besides its progress: field, value, … */
+/** The fields of a new record besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
   ...[FIELDS.to, sealText(message.to)],
   ...(message.filled === undefined
@@ -202,7 +202,7 @@ export const newRecordFields = (message: NewMessage): string[] => [
   ...(message.again ? [FIELDS.repeats, '1'] : []),
 ]
 
-/** What was filled in, as it is stored: joined, or JSON where the parts of that could not be told apart again. */
+/** The values filled in, as they are stored: joined, or as JSON if they could not be split again. */
 function filledField(filled: readonly string[]): string {
   const joined = filled.join(SEPARATOR)
   const isPlain = joined !== '' && !NOT_JOINED.test(joined) && joined.split(SEPARATOR).length === filled.length

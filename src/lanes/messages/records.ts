@@ -24,7 +24,7 @@ export const readMessages = (
 ): Promise<(MessageRecord | undefined)[]> =>
   readEach(redis, lane, ulids, (hash, ulid) => readRecord(recordSchema, `message ${messageId(lane, ulid)}`, hash))
 
-/** The same; `unreadable` for one that is not what Laneway wrote, for callers that must not stop at it. */
+/** The same; `unreadable` for a corrupt one, for callers that must not stop at it. */
 export const readMessagesOrNot = (
   redis: Redis,
   lane: number,
@@ -58,7 +58,7 @@ export const readStates = async (
   ulids: readonly string[],
 ): Promise<(State | undefined)[]> => (await readProgress(redis, lane, ulids)).map((record) => record?.state)
 
-/** The states as lookups show them: that a repeat failed proves nothing about the attempt before it. */
+/** The states as lookups show them: a failed repeat proves nothing about the attempt before it. */
 export const readShownStates = async (
   redis: Redis,
   lane: number,

@@ -10,19 +10,19 @@ const cooldownScript = defineScript(import.meta.url, 'poll-cooldown')
 
 const takeReply = z.tuple([z.number(), z.number()]).rest(z.string())
 
-/** What `takePolls` took, and when it is worth asking again. */
+/** The polls that `takePolls` took, and when to call it again. */
 export interface TakenPolls {
-  /** ULIDs of the messages to ask about, the longest overdue first. */
+  /** ULIDs of the messages to poll, the longest overdue first. */
   ulids: string[]
-  /** How long nothing more can be taken (ms); undefined when no message of the lane is left to be asked about. */
+  /** How long nothing more can be taken (ms); undefined when no message of the lane is left to poll. */
   waitMs: number | undefined
-  /** Whether so many polls are under way as may be: the end of one frees its place sooner than `waitMs` says. */
+  /** Whether as many polls as allowed are under way: the end of one frees a place, perhaps before `waitMs`. */
   isFull: boolean
 }
 
 /**
  * Takes polls that are due: at most 20 of a lane are under way at once and at most a quarter of `ratePerSecond` leave
- * in a second, over all workers. The caller asks at once and ends each with `endPoll`; after `leaseMs` without that it
+ * in a second, over all workers. The caller polls at once and ends each with `endPoll`; after `leaseMs` without that it
  * is due again and its place is free.
  */
 export const takePolls = (redis: Redis, lane: number, ratePerSecond: number, leaseMs: number): Promise<TakenPolls> => {
@@ -30,7 +30,7 @@ export const takePolls = (redis: Redis, lane: number, ratePerSecond: number, lea
   return take(redis, lane, { spacingMs, inOneGo, leaseMs })
 }
 
-/** How long it is until a poll of the lane may be taken (ms); undefined when no message is left to be asked about. */
+/** How long until a poll of the lane may be taken (ms); undefined when no message is left to poll. */
 export const untilNextPollMs = async (redis: Redis, lane: number): Promise<number | undefined> =>
   (await take(redis, lane, { spacingMs: 0, inOneGo: 0, leaseMs: 0 })).waitMs
 
@@ -51,13 +51,13 @@ async function take(
 /** A poll is over: its place is free, and the message is due again at `nextAt` (epoch ms), or never. */
 export async function endPoll(redis: Redis, lane: number, ulid: string, nextAt: number | undefined): Promise<void> {
   await Promise.all([
-    // XX: what evidence from elsewhere has taken off meanwhile stays off.
+    // XX: a message that other evidence took off meanwhile stays off.
     nextAt === undefined ? redis.zrem(pollKey(lane), ulid) : redis.zadd(pollKey(lane), 'XX', nextAt, ulid),
     redis.zrem(pollingKey(lane), ulid),
   ])
 }
 
-/** Lets no poll of the lane leave for `ms`, whichever worker would make it. */
+/** Lets no poll of the lane leave for `ms`, on any worker. */
 export async function coolPolls(redis: Redis, lane: number, ms: number): Promise<void> {
   await cooldownScript(redis, { nextPoll: nextPollKey(lane) }, { ms })
 }

@@ -43,14 +43,14 @@ const stepReply = z.union([
 ])
 
 /**
- * What a step came to. `missing`: there is no such record. `waitMs`: of a message that is queued again, for its recipient's
- * cooldown or for its next wave. `wasHeld`: WhatsApp held it back until this step.
+ * The result of a step. `missing`: there is no such record. `waitMs`: the delay of a message that is queued again, by its recipient's
+ * cooldown or until its next wave. `wasHeld`: WhatsApp held it back until this step.
  */
 export type StepResult =
   | { verdict: Verdict; state: State; waitMs?: number | undefined; wasHeld?: boolean }
   | { verdict: 'missing' }
 
-/** Who takes no message for a while, from the very step that proves the attempt unsent. */
+/** The lane or recipient that gets no message for a while, from the step on that proves the attempt unsent. */
 export type Cooldown = { of: 'lane'; ms: number } | { of: 'recipient'; person: string; leastMs: number }
 
 /**
@@ -80,7 +80,7 @@ const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
     ? { key: laneCooldownKey(lane), of: cooldown.of, ms: cooldown.ms }
     : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.person)), of: cooldown.of, ms: cooldown.leastMs }
 
-/** The attempt brought no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
+/** The attempt got no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
 export const setUnconfirmed = (
   redis: Redis,
   id: MessageId,
@@ -91,7 +91,7 @@ export const setUnconfirmed = (
   return takeStep(redis, id, { kind: 'unconfirmed', attempt, problem, evidenceMs: waitMs, content })
 }
 
-/** Proof of what became of an attempt, from whatever source, in any order, any number of times. */
+/** Evidence about an attempt, from any source, in any order, any number of times. */
 export const recordStatus = (
   redis: Redis,
   id: MessageId,
@@ -112,13 +112,13 @@ export const recordStatus = (
     waves?: { most: number; keepMs: number } | undefined
     /** Of one that was sent, by the answer to the attempt: WhatsApp holds it back from now on. */
     isHeldBack?: boolean | undefined
-    /** What it says of the price, as `packPricing` packs it. */
+    /** Its pricing, packed by `packPricing`. */
     pricing?: string | undefined
-    /** Of one that was sent, by the answer to the attempt: how WhatsApp calls its state, where we do not know the word. */
+    /** Of one that was sent, by the answer to the attempt: WhatsApp's word for its state, where it is unknown to us. */
     word?: string | undefined
-    /** Of one that failed: who takes nothing for a while. */
+    /** Of one that failed: the lane or recipient that gets nothing for a while. */
     cooldown?: Cooldown | undefined
-    /** Nobody waits for it: it is written down with others, up to three times SETTLE_MS later. */
+    /** Nobody awaits it: it is written with others, up to three times SETTLE_MS later. */
     isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
@@ -149,8 +149,8 @@ export const resolveUnconfirmed = (
 ): Promise<StepResult> => takeStep(redis, id, { kind: 'resolve', attempt, policy, maxTries })
 
 /**
- * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which is looked at again in the same step;
- * `content`, what it says is no longer stored.
+ * Ends a queued message that cannot be sent: `dead`, its job is a dead letter, which the same step checks again; `content`, its content
+ * is no longer stored.
  */
 export const giveUp = (redis: Redis, id: MessageId, why: 'dead' | 'content', problem: Problem): Promise<StepResult> =>
   takeStep(redis, id, { kind: 'give_up', ifDead: why === 'dead', problem })
@@ -196,14 +196,14 @@ async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPati
     const sinceSentMs = sentAt && Math.min(step.happenedAt ?? nowMs, nowMs) - sentAt
     observerOf(redis).changed({ lane: id.lane, class: of, from, to: state, code: step.problem?.code, sinceSentMs })
   }
-  // It is written, and may be lost with its primary: the reporter must report it again.
+  // It is written, but may be lost with its primary: whoever reported it must report again.
   if (isUnreplicated(taken)) throw new NotReplicatedError(reply)
   return { verdict, state, waitMs: waitMs || undefined, ...(held === 1 && { wasHeld: true }) }
 }
 
 /**
- * The answer for a message that was being sent and is sent now, which is what almost all steps come to; undefined for
- * any other, which the schema reads. The schema took a twentieth of what a message costs.
+ * Fast path for a message that goes from sending to sent, as almost all do; undefined for any other reply, which the schema reads. The
+ * schema took a twentieth of the cost of a message.
  */
 function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
   if (!Array.isArray(reply) || reply.length !== 5) return undefined
@@ -243,8 +243,8 @@ async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<reado
 }
 
 /**
- * How often sent messages are written down; a third as often with hundreds of lanes (batcher.ts). Their records
- * say that they are being sent: dying meanwhile is dying before settling them.
+ * How often sent messages are settled; a third as often with hundreds of lanes (batcher.ts). Until then their records say `sending`, as
+ * if the process had died before settling them.
  */
 const SETTLE_MS = 80
 
@@ -254,7 +254,7 @@ const stepsLater = createBatcher<OneStep>(takeSteps, SETTLE_MS)
 function stepArguments(id: MessageId, step: StepArguments) {
   const { problem, sentAs, ...rest } = step
   const { ulid } = id
-  // Of statuses only a failure has its code in the history.
+  // Only the status `failed` has a code in the history.
   const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
   // `rest` last: to copy it before fields that it does not have takes V8 a hundred times as long.
   return {
@@ -267,5 +267,5 @@ function stepArguments(id: MessageId, step: StepArguments) {
   }
 }
 
-/** Where BullMQ keeps the job of a message. */
+/** BullMQ's keys of the job of a message. */
 export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -4,7 +4,7 @@ import { cachedSender } from '../../accounts/senders.ts'
 import { chunkSchema } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
 import { laneChunkQueue } from '../../lanes/bullmq/layout.ts'
-import { endJob, giveBack, openWorker, unrecoverable, type Worker } from '../../lanes/bullmq/worker.ts'
+import { endJob, openWorker, returnToQueue, unrecoverable, type Worker } from '../../lanes/bullmq/worker.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { chunksAtOnce } from '../../model/campaigns/pace.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -65,7 +65,7 @@ export function openChunksWorker(
       const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, chunks }
       try {
         const end = await processChunk(run)
-        await (end.kind === 'back' ? giveBack(job, token) : endJob(end, job, token, queue))
+        await (end.kind === 'back' ? returnToQueue(job, token) : endJob(end, job, token, queue))
       } catch (error) {
         if (!isRedisAway(error)) throw error
         log.warn({ lane, chunk: job.id, err: error }, 'chunk.put_off')
