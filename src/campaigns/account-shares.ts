@@ -1,9 +1,9 @@
-// Shares the slots of a worker among accounts, like a semaphore: an account may hold as many as are left free, so half of
-// them when it is alone. A job that finds none waits in line; the account that holds the fewest gets the next free one.
+// A fair semaphore over accounts: an account may hold as many slots of a worker as are left free, so half of them when it is alone.
+// Jobs that find none wait in line; the account that holds the fewest gets the next free slot.
 
 /** How long a freed slot is reserved for the next job in the queue. */
 const KEPT_MS = 2_000
-/** Longest line of one account; further names are not remembered and ask again by themselves. */
+/** Longest line of one account; further names are not queued and try again by themselves. */
 const LONGEST_LINE = 10_000
 
 export type Shares = ReturnType<typeof createShares>
@@ -45,7 +45,7 @@ export function createShares(
     if (line?.size === 0) lines.delete(account)
   }
 
-  /** The account in line that has room and holds the fewest; of several the one that was named the longest ago. */
+  /** The account in line that may take more and holds the fewest; of several the one that waits longest. */
   function nextAccount(): number | undefined {
     let next: number | undefined
     for (const account of lines.keys()) {
@@ -70,7 +70,7 @@ export function createShares(
       return false
     },
 
-    /** Gives a hand back. Returns the names that may come now; a hand is kept for each of them for a moment. */
+    /** Releases a slot. Returns the names that may come now; a slot is reserved for each of them for a moment. */
     leave(account: number): string[] {
       dropOldKept()
       take(account, -1)
@@ -87,10 +87,10 @@ export function createShares(
       return named
     },
 
-    /** Whether anybody stands in line. */
+    /** Whether any job waits in line. */
     isWanted: (): boolean => lines.size > 0,
 
-    /** How long (ms) one that stands in line waits at most before it asks by itself. */
+    /** How long (ms) a job in line waits at most before it tries by itself. */
     patienceMs: (account: number): number => 5_000 + 30 * (lines.get(account)?.size ?? 0),
   }
 }

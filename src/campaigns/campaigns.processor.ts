@@ -1,5 +1,5 @@
-// The worker's part in campaigns: works on their queues and watches over them. Fan-outs and preflights have workers of
-// their own, and an account has only a share of each, so that no account's campaigns can hold up those of another.
+// The worker's part in campaigns: processes their queues and watches them. Fan-outs and preflights have Workers of their own, and an
+// account gets only a share of each, so that no account's campaigns can delay another's.
 
 import {
   CAMPAIGN_QUEUE,
@@ -35,7 +35,7 @@ const CHECKED = { most: 20, mostEach: 2 }
 const TURNED_AWAY = 20
 
 /**
- * Starts to work on fan-outs and preflights, to watch over campaigns and to delete the files of those that are over.
+ * Starts processing fan-outs and preflights, watching campaigns, and deleting the files of expired ones.
  */
 export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   const { redis, log, config } = deps
@@ -84,7 +84,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
       concurrency: bounds.most + TURNED_AWAY,
       lockDuration: 10_000,
       stalledInterval: 3_000,
-      // A fan-out that lost its worker is taken over long before; what BullMQ finds later is of an old epoch.
+      // A fan-out whose worker died is taken over long before; the job that BullMQ finds later has an old epoch.
       maxStalledCount: 100,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
@@ -111,10 +111,10 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   )
 
   return {
-    /** Messages of a campaign were worked on; it may have room now, or be at its end. */
+    /** Messages of a campaign moved: it may be fed again, or be at its end. */
     noteMoved: wake.noteTaken,
 
-    /** Fan-outs and preflights put themselves back at once; what is under way is waited for, at most `limitMs`. */
+    /** Fan-outs and preflights put themselves back at once; waits for those in progress, at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       watching.stop()
       forgetting.stop()
@@ -126,7 +126,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   }
 }
 
-/** What moved within this time is looked up together: a command for each lane, at most this often. */
+/** Campaigns that moved within this time are looked up together: one command per lane, at most this often. */
 const TOGETHER_MS = 150
 
 /** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
@@ -160,7 +160,7 @@ function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: Campai
   }
 
   return {
-    /** Messages of a campaign were worked on. */
+    /** Messages of a campaign moved. */
     noteTaken,
 
     stop(): void {

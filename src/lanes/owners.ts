@@ -5,8 +5,7 @@
 /** One may die and the lane goes on. */
 const LEAST_WORKERS = 2
 /**
- * Lanes that each worker may have for nothing: up to so many lanes in all, everybody serves everything. Beyond that it costs
- * more connections than it is worth.
+ * Up to so many lanes in all, every worker serves every lane. Beyond that the connections cost more than they are worth.
  */
 const LANES_EACH = 200
 /** A request takes less than this (seconds), as a rule: what a lane has in flight is its rate times this. */

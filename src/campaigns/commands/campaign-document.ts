@@ -11,7 +11,7 @@ const count = z.int().nonnegative()
 const time = z.iso.datetime()
 const tag = z.int().positive()
 
-/** What the latest preflight found, and when the campaign would end. */
+/** The result of the latest preflight, and when the campaign would end. */
 const preflightDocumentSchema = z.strictObject({
   ...preflightSchema.shape,
   checked_at: time,

@@ -1,4 +1,4 @@
-// Creating a campaign: its definition is checked for all that can be known at once; preflight finds the rest.
+// Creates a campaign. Its definition is checked as far as possible at once; preflight checks the rest.
 import { z } from 'zod'
 import { accountLimits } from '../../accounts/accounts.ts'
 import { holdsMoreThan } from '../../kernel/bounded.ts'
@@ -77,7 +77,7 @@ export function existingId(name: string): CampaignId {
   return id
 }
 
-/** What is stored of a body: everything that was read of it and nothing else. Throws a Refusal with every fault. */
+/** The definition to store: exactly the fields that were parsed. Throws a Refusal with every fault. */
 function definitionOf(body: unknown, retentionMs: number): Definition {
   if (holdsMoreThan(body, DEFINITION_MOST)) {
     const { characters, values } = DEFINITION_MOST

@@ -23,7 +23,7 @@ import { laneCooldownKey } from '../../redis/keys.ts'
 import { type CampaignPage, type ListedCampaign, listCampaigns } from '../store/list.ts'
 import type { CampaignDescription } from './campaign-document.ts'
 
-/** A rate that is older than this says nothing of now. */
+/** A rate that is older than this is out of date. */
 const RATE_GOOD_FOR_MS = 10_000
 
 /** Counts are read in one step, so that they add up to `total` in every description. */
@@ -44,7 +44,7 @@ export async function describeCampaign(
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
   const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)
-  // What was measured lately says nothing of a lane that stands.
+  // A recent measurement means nothing for a stopped lane.
   const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running: running.length }
   const people = rules && (await peopleAllowed(redis, rules))
   const left =
@@ -84,7 +84,7 @@ export async function describeCampaign(
   }
 }
 
-/** No sooner than the limit of the portfolio lets it end; undefined where that is never. */
+/** The end that the portfolio's limit allows at the earliest; undefined if it never ends. */
 function withLimit(left: number | undefined, { queued }: Shares, people: Preflight['people'] | undefined) {
   if (left === undefined || !people || queued <= people.now) return left
   const { seconds, days } = durationOf({ recipients: queued, rate: Number.POSITIVE_INFINITY, people })
@@ -108,7 +108,7 @@ function describePreflight({ definition, preflight, scheduled_at, started_at }: 
   if (preflight === undefined) return undefined
   const { checked_at, seconds, ...found } = preflight
   const begins = started_at ?? Math.max(scheduled_at ?? 0, nowMs)
-  // Until a fixed time, the later it begins the fewer come to their turn.
+  // With a fixed end, fewer messages leave the later it starts.
   const validMs = definition.valid_until === undefined ? undefined : Date.parse(definition.valid_until) - begins
   const would_expire = validMs === undefined ? found.would_expire : lateOf(found, validMs)
   return { checked_at: iso(checked_at), ...found, would_expire, seconds, estimated_end: iso(begins + seconds * 1_000) }

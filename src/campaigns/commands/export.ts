@@ -70,7 +70,7 @@ const COLUMNS = [
   'replied',
 ]
 
-/** A person who was erased: their number and message are not known any more. */
+/** An erased person, whose number and message are unknown. */
 function lineOfPerson(
   campaign: Campaign,
   person: Recipient,
@@ -81,7 +81,7 @@ function lineOfPerson(
 }
 
 /**
- * In the order of COLUMNS, but for the last. The campaign still knows the state of a recipient whose record is older than the retention; one
+ * In the order of COLUMNS, without the last. The campaign still has the state of a recipient whose record has expired; a recipient
  * without either was not claimed yet, or never will be.
  */
 function lineOf(
@@ -110,7 +110,7 @@ function lineOf(
     possible_duplicate: record !== undefined && record.repeats > 0 ? 'yes' : null,
     error_code: record?.problem?.code ?? null,
     error: record?.problem?.sentence ?? null,
-    // A phone that shows a message as read has got it, although nobody may have reported the delivery.
+    // A read message was delivered, even if no delivery was reported.
     delivered: shown === 'delivered' || shown === 'read' ? 'yes' : null,
     pricing_category: record?.pricing?.category ?? null,
     pricing_type: record?.pricing?.type ?? null,

@@ -1,5 +1,5 @@
-// Moves a campaign through its life, for the routes, the command line and the client. Each move is one step in Redis, and
-// its job is added after it. If the process dies in between, the workers' watch adds the job.
+// The moves of a campaign, for the routes, the command line and the client. Each move is one step in Redis, and its job is added after
+// it. If the process dies in between, the workers' watch adds the job.
 
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
@@ -21,27 +21,27 @@ import type { Redis } from '../../redis/connect.ts'
 import type { CampaignQueue } from '../store/queue.ts'
 import { changedTemplate, templateProblem } from './template-problem.ts'
 
-/** What a move needs that calls for no job. */
+/** Dependencies of a move without a job. */
 export interface MoveDeps {
   redis: Redis
-  /** How long an ended campaign can be looked at: as long as its messages. */
+  /** How long an ended campaign is kept: as long as its messages. */
   retentionMs: number
 }
 
-/** What the commands on campaigns need. */
+/** Dependencies of the commands on campaigns. */
 export interface LifecycleDeps extends MoveDeps {
   queue: CampaignQueue
-  /** What accounts may use up, unless they have limits of their own; without them there is none. */
+  /** Default limits of accounts; without them there is no limit. */
   limits?: AccountLimits | undefined
 }
 
 /**
- * A resumed campaign goes back so far in its list. What stood on the lane when it paused was dropped there, at most one
- * window of it; recipients that had their message taken up are passed over, so that going back too far costs a reading.
+ * A resumed campaign goes back so far in its list. The pause dropped at most one window from the lane; recipients whose message was
+ * claimed are skipped, so going back too far costs only a read.
  */
 const REWIND = 2 * WIDEST_WINDOW
 
-/** Reads the recipients and freezes them, in the background; the result is in the campaign's `preflight`. */
+/** Reads and freezes the recipients in the background; the result is in the campaign's `preflight`. */
 export async function checkCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   if ('rows' in campaign.definition.recipients && campaign.rows_file === '') {
     throw new Refusal('invalid', 'no_rows', 'Upload the rows before the preflight.')
@@ -50,7 +50,7 @@ export async function checkCampaign(deps: LifecycleDeps, campaign: Campaign): Pr
   if (epoch !== undefined) await deps.queue.add('preflight', campaign, epoch)
 }
 
-/** Sends at that time. It must be ready; another time may be set while it waits. */
+/** Schedules the start. The campaign must be ready; the time can be changed until then. */
 export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, atMs: number): Promise<void> {
   const { valid_until } = campaign.definition
   if (atMs <= Date.now()) throw invalidFields([{ path: 'at', message: 'must be in the future' }])
@@ -72,12 +72,12 @@ export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Pr
   if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }
 
-/** Nothing is claimed any more from this moment on; what is in flight ends as it ends. */
+/** From now on nothing is claimed; messages in flight still end. */
 export async function pauseCampaign(deps: MoveDeps, campaign: CampaignId, reason: string): Promise<void> {
   await move(deps, campaign, 'pause', { fields: { reason } })
 }
 
-/** Goes on where it was. */
+/** Resumes where it was. */
 export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await requireTemplate(deps, campaign, 'resume')
   const fields = { resumed_at: NOW, reason: '' }
@@ -85,13 +85,13 @@ export async function resumeCampaign(deps: LifecycleDeps, campaign: Campaign): P
   await pauseIfStopped(deps, campaign)
   if (epoch === undefined) return
   await deps.queue.add('fan-out', campaign, epoch)
-  // Those that wait for another try lost their job to the pause: have the sweep give them one now.
+  // Messages that wait for another try lost their job to the pause: the sweep requeues them now.
   for await (const ulids of queuedMessagesOf(deps.redis, campaign))
     await rescheduleSweep(deps.redis, 'queued_again', campaign.lane, ulids, 0)
   await markLane(deps.redis, campaign.lane)
 }
 
-/** Nothing more is sent, for good. */
+/** Stops the campaign for good. */
 export async function cancelCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
   await move(deps, campaign, 'cancel', { begins: true, fields: { ended_at: NOW, reason: '' } })
   // Recipients without a record need no writing: they count as cancelled with the campaign.
@@ -101,8 +101,8 @@ export async function cancelCampaign(deps: LifecycleDeps, campaign: Campaign): P
 }
 
 /**
- * The template may have been paused after it was looked at. The process that learns of it pauses the campaigns that it finds
- * running: either it finds this one, or this one finds what it has written.
+ * The template may have been paused after it was checked. The process that handles that pause pauses all running campaigns: either it
+ * finds this one running, or this check finds its write.
  */
 async function pauseIfStopped(deps: MoveDeps, campaign: Campaign): Promise<void> {
   const problem = await templateProblem(deps.redis, campaign)
@@ -111,7 +111,7 @@ async function pauseIfStopped(deps: MoveDeps, campaign: Campaign): Promise<void>
   throw new Refusal('invalid', problem.code, problem.sentence)
 }
 
-/** A campaign that is in no state for the move is refused for that, whatever its template. */
+/** The state is checked before the template, so that a wrong state is what the refusal names. */
 async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kind: CampaignMove): Promise<void> {
   if (!CAMPAIGN_MOVES[kind].from.includes(campaign.state)) return
   const problem = (await templateProblem(redis, campaign)) ?? (await changedTemplate(redis, campaign))
@@ -119,8 +119,7 @@ async function requireTemplate({ redis }: LifecycleDeps, campaign: Campaign, kin
 }
 
 /**
- * Takes the move and returns the epoch it is in then; undefined when the campaign was already so. Throws a Refusal that
- * says what would be allowed.
+ * Makes the move and returns the new epoch; undefined when it was made before. Throws a Refusal that names the allowed moves.
  */
 async function move(
   deps: MoveDeps,

@@ -1,5 +1,5 @@
-// Runs a campaign again for those of its recipients whose messages ended alike: a campaign of its own, with the values that
-// were frozen for the first. What it would send to whom, and whom it skips, preflight/plan-run.ts says before.
+// Runs a campaign again for the recipients whose messages are in one class: a new campaign with the values frozen for the first.
+// preflight/plan-run.ts is its dry run.
 
 import { cutText } from '../../kernel/cut-text.ts'
 import { Refusal } from '../../kernel/refusal.ts'
@@ -45,12 +45,12 @@ export async function runAgain(
   const name = await once(redis, use, {
     async prepare() {
       await requireSomebody(redis, campaign, only)
-      // Before the new one exists: it could never leave its draft.
+      // Checked before the new one exists: it could never leave its draft.
       if (await isLaneClosed(redis, lane)) throw senderRemoved()
       return { name: idOf(await newCampaignId(redis, lane)), work: undefined }
     },
     async make(id) {
-      // Dying after it is counted leaves out a number.
+      // Dying after this skips a number.
       const definition = { ...definitionOfRun(campaign, only), name: await nameOfRun(redis, campaign) }
       await createCampaign(redis, { ...existingId(id), account, definition, starts_itself: true }, Date.now())
       return begun(deps, account, id)
@@ -61,7 +61,7 @@ export async function runAgain(
   return existingId(name)
 }
 
-/** What a run for this class is defined as, but for its name. */
+/** The definition of a run for this class, without its name. */
 export function definitionOfRun(campaign: Campaign, only: ResumeClass): Definition {
   const { valid_until: _over, ...frozen } = campaign.definition
   const recipients = {
@@ -71,13 +71,13 @@ export function definitionOfRun(campaign: Campaign, only: ResumeClass): Definiti
   return { ...frozen, recipients }
 }
 
-/** The campaign that was run first. */
+/** The first campaign of the series. */
 function firstOf(campaign: Campaign): string {
   const { recipients } = campaign.definition
   return 'class' in recipients ? (recipients.first ?? recipients.campaign) : idOf(campaign)
 }
 
-/** Ends the name of a run. */
+/** Suffix of a run's name. */
 const RUN = / \(run (\d{1,9})\)$/
 
 /** The name of the next run: that of the first with the number of the run, such as `Black Friday (run 2)`. */
@@ -85,17 +85,17 @@ async function nameOfRun(redis: Redis, campaign: Campaign): Promise<string> {
   const first = parseCampaignId(firstOf(campaign))
   const runs = await countRun(redis, first !== undefined && (await isKept(redis, first)) ? first : campaign)
   const name = campaign.definition.name ?? firstOf(campaign)
-  // The count begins anew where the first is not kept any more.
+  // The count starts again once the first campaign has expired.
   const run = Math.max(runs, Number(RUN.exec(name)?.[1] ?? 1)) + 1
   const ending = ` (run ${run})`
   return cutText(name.replace(RUN, ''), NAME_MOST - ending.length) + ending
 }
 
-/** What the activity says of a run, beside the campaign that was run again. */
+/** Detail of a run in the activity, beside the campaign that was run again. */
 export const runDetail = (only: ResumeClass, run: CampaignId): string =>
   `the ${only.replace('_', ' ')} again, as ${idOf(run)}`
 
-/** Begins to check a new run that nobody has begun with yet, as when the process died after it had created it. */
+/** Starts the preflight of a new run if it has not begun, as after a process died that had created it. */
 async function begun(deps: LifecycleDeps, account: number, name: string): Promise<string | undefined> {
   const run = await findOwnCampaign(deps.redis, account, name)
   if (run?.state === 'draft') await checkCampaign(deps, run)

@@ -1,4 +1,4 @@
-// A template that WhatsApp has paused or disabled: its campaigns pause, so that nothing more of them is refused.
+// Pauses the campaigns of a template that WhatsApp has paused or disabled, so that no more of their messages are refused.
 import { laneIdsOf } from '../../accounts/senders.ts'
 import type { TemplateName } from '../../accounts/template-states.ts'
 import { toldStatus } from '../../accounts/templates.ts'
@@ -11,8 +11,8 @@ import { CorruptRecordError } from '../../redis/records.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**
- * Pauses the running campaigns of the account that send this template (without one: any template), unless it may be sent by
- * what WhatsApp has told. Nothing of them is claimed from then on. Doing it again changes nothing.
+ * Pauses the running campaigns of the account that send this template (without one: any template), unless its current state allows
+ * sending. Nothing of them is claimed from then on. Idempotent.
  */
 export async function pauseForTemplate(deps: MoveDeps, account: number, template?: TemplateName): Promise<void> {
   const all = template === undefined ? (await runningCampaigns(deps.redis, account)).map(templateOf) : [template]
@@ -25,7 +25,7 @@ export async function pauseForTemplate(deps: MoveDeps, account: number, template
   }
 }
 
-/** As WhatsApp's templates write languages. */
+/** A language in the spelling of WhatsApp's templates. */
 const templateOf = ({ definition: { template } }: Campaign): TemplateName => ({
   name: template.name,
   language: template.language.code.replaceAll('-', '_'),
@@ -49,7 +49,7 @@ export async function pauseCampaignsOf(
   }
 }
 
-/** One that cannot be read is left out: it is none of those that send. */
+/** An unreadable campaign is left out: it does not send. */
 async function runningCampaigns(redis: Redis, account: number): Promise<Campaign[]> {
   const campaigns = await Promise.all(
     (await laneIdsOf(redis, account)).map(async (lane) => {

@@ -12,7 +12,7 @@ interface TemplateProblem {
   sentence: string
 }
 
-/** Why the campaign's template cannot be sent to anybody now; undefined when it can. */
+/** Why the campaign's template cannot be sent now; undefined when it can. */
 export async function templateProblem(
   redis: Redis,
   campaign: Pick<Campaign, 'account' | 'definition'>,

@@ -34,7 +34,7 @@ export async function uploadRecipients(
   const { account } = campaign
   const most = limits === undefined ? 0 : (await accountLimits(redis, account, limits)).rowsBytes
   const count = (bytes: number) => keepRows(redis, account, { id: idOf(campaign), bytes, most })
-  // Its room is taken once its size is known; what cannot have any is not written down first.
+  // The quota is counted once the size is known; an upload that certainly exceeds it is refused before.
   const room = most === 0 ? maxBytes : await roomLeft(redis, campaign, most)
   if (room <= 0) throw rowsFull(most)
   const { name: file, bytes } = await saveUpload(files, campaign, rows, Math.min(maxBytes, room)).catch(
@@ -50,7 +50,7 @@ export async function uploadRecipients(
     throw rowsFull(most)
   }
   const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
-  // Both begin a new epoch, an upload and a preflight: in the same one, the record still names what was read before.
+  // An upload and a preflight each begin a new epoch: in the same epoch, the record still names the rows that were read.
   const options = { epoch: campaign.epoch, begins: true, fields }
   const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options)
   if (moved.kind === 'moved') return removeFiles(files, campaign, [campaign.rows_file, campaign.snapshot])
@@ -74,7 +74,7 @@ async function roomLeft(redis: Redis, campaign: Campaign, most: number): Promise
 const rowsFull = (most: number): Refusal =>
   new Refusal('in_the_way', 'rows_full', `The account would keep more than ${most} bytes of rows: at most so many.`)
 
-// Rows of a campaign on their way in: CSV as normal-csv.ts makes it, and how many they are.
+// An upload of rows: CSV as normal-csv.ts normalises it, and the number of rows.
 
 /** `upload` is what uploadRecipients takes; the figures are right once it has. */
 export function incomingRows(
@@ -94,17 +94,17 @@ export function incomingRows(
   }
 }
 
-// Counts the rows of an upload while it streams past, so that its answer can say how many came, and refuses CSV in which
-// a record does not end: nobody can tell where the next one begins. Only line ends, separators and quotes are looked
-// at, as csv.ts reads them but many times faster: what the rows hold is for the preflight to judge.
+// Counts the rows of an upload as it streams through, for the answer, and refuses CSV in which a record does not end, because the start
+// of the next one is unknown. It parses only line ends, separators and quotes, with the rules of csv.ts but many times faster: preflight
+// checks the content.
 
 const QUOTE = 0x22
 const LINE_END = 0x0a
 const UNCLOSED = 'opens a quote and never closes it'
 const SPACES = new Set(Buffer.from(' \t\r\n'))
-/** What is left out behind the quotes around a cell. */
+/** Blanks that are ignored after the closing quote of a cell. */
 const TRAILING = new Set(Buffer.from(' \t'))
-/** What the parser leaves out before a cell, each as its bytes of UTF-8. */
+/** Blanks that the parser ignores before a cell, each as its UTF-8 bytes. */
 const BLANKS = Array.from(
   '\t\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
   (blank) => Buffer.from(blank).toString('latin1'),

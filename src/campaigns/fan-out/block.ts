@@ -26,7 +26,7 @@ export async function blockChecked(
   await moveCampaign(deps.redis, id, 'block', deps.retentionMs, { epoch, fields })
 }
 
-/** Blocks or pauses a campaign whose record cannot be read, whichever its state allows. */
+/** Blocks or pauses a campaign whose record cannot be read, as its state allows. */
 export async function blockBroken(deps: { redis: Redis; retentionMs: number }, id: CampaignId): Promise<void> {
   const problems = [{ path: '', message: UNREADABLE }]
   const moves: [CampaignMove, Record<string, string>][] = [
@@ -49,7 +49,7 @@ async function nothingFound(redis: Redis, id: CampaignId, problems: Fault[]): Pr
   }
 }
 
-/** The counts of a preflight that has found nobody. */
+/** The counts of a preflight without recipients. */
 export const nobody = (): Pick<
   Preflight,
   'recipients' | 'refused' | 'excluded' | 'skipped_capped' | 'skipped_erased'

@@ -1,5 +1,5 @@
-// The circuit breaker of a campaign. It pauses one when too large a share of its latest messages failed, or when the first
-// answers say that all others would be refused as well.
+// The circuit breaker of a campaign. It pauses the campaign when too large a share of its latest messages failed, or when the first
+// answers show that all others would be refused as well.
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -15,9 +15,8 @@ import { observerOf } from '../../redis/observe.ts'
 import { pauseCampaignsOf } from '../commands/template-paused.ts'
 
 /**
- * Messages that have come to an end so far, and how many of them badly: failed, or unproven because of what the provider
- * answered or did not. Those that failed for reasons of their recipient, or are unproven because a worker died or was
- * late itself, count as neither.
+ * Messages that have ended so far, and how many of them badly: failed, or unproven because of the provider's answer or silence. Those
+ * that failed because of their recipient, or are unproven because a worker died or was late, are not counted.
  */
 export interface Ends {
   finished: number
@@ -34,11 +33,11 @@ const POINTS = 512
 export function createFailureBreaker() {
   let points: Ends[] = []
   return {
-    /** Takes note of the figures; answers why the campaign must pause, if it must. */
+    /** Adds the figures; returns the reason if the campaign must pause. */
     check(now: Ends): string | undefined {
       const from = points.findLast((point) => now.finished - point.finished >= OVER)
       const last = points.at(-1)
-      // However long nothing ends, the points of before are not thinned out by it.
+      // Rounds in which nothing ended must not thin out the earlier points.
       if (last?.finished !== now.finished || last.failed !== now.failed) points.push(now)
       if (points.length > POINTS) points = points.filter((_point, i) => i % 2 === 1)
       if (from === undefined) return undefined
@@ -50,9 +49,8 @@ export function createFailureBreaker() {
   }
 }
 
-// The fast part: pauses a campaign at the first refusals that concern all of it; the share of failures needs a hundred
-// messages for that. What was refused is proven unsent and stays queued for the resume, so that next to nobody is lost,
-// however much was in flight.
+// The fast breaker: pauses a campaign at the first refusals that concern all of it; the share of failures needs a hundred messages.
+// Refused messages are proven unsent and stay queued for the resume, so almost nobody is lost, however many were in flight.
 
 /**
  * Refusals in a row, with no message sent in between, that pause a campaign when each alone may be about one person's

@@ -4,7 +4,7 @@
 // slot, and after half a minute, so that any worker may go on.
 //
 // Where the process may die: between putting chunks on the lane and moving the cursor, they are fed again, which
-// sends nothing twice. Anywhere else nothing is lost either, because the cursor stands in Redis and another worker takes over
+// sends nothing twice. Anywhere else nothing is lost either, because the cursor is in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,7 @@ import { feed, requeueStuck } from './feed.ts'
 import { mostFrequentCode } from './frequent-code.ts'
 import { createLocalStates, type LocalState, type LocalStates } from './local-state.ts'
 
-/** What a time slice of a fan-out needs. */
+/** Dependencies of a time slice of a fan-out. */
 export interface FanOutDeps {
   redis: Redis
   files: FileStore
@@ -46,10 +46,10 @@ export interface FanOutDeps {
   queues: LaneQueues
 }
 
-/** What a worker gives a time slice. */
+/** The worker's side of a time slice. */
 export interface TimeSlice {
   localStates: LocalStates
-  /** Whether another campaign waits for this hand. */
+  /** Whether another campaign waits for this slot. */
   isWanted: () => boolean
 }
 
@@ -97,12 +97,12 @@ export async function fanOut(
     const end = await supply(deps, campaign, snapshot, stopped, slice)
     if (end === 'over') slice.localStates.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
-    // No heartbeat may come after this: it would end the parking.
+    // No heartbeat may follow: it would end the parking.
     heartbeat.stop()
     await parkCampaign(deps.redis, campaign, epoch, end.parked)
     return { nextMs: end.parked.ms }
   } catch (error) {
-    // Without Redis nothing can be said about it; the process that takes over later goes on.
+    // Without Redis its state is unknown; the process that takes over continues.
     if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: idOf(id), err: error }, 'campaign.broken')
     return await stop(deps, campaign, 'pause', {
@@ -158,14 +158,14 @@ async function supply(
     const moved = hasMoved(local, figures, next)
     if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.ended, nowMs)
-    // Nobody knows without looking how many of its recipients a chunk still has to send to: this many at most.
+    // An upper bound: how many recipients of a chunk are still unsent is unknown without reading it.
     const backlog = state.backlog + state.chunks * chunkOf(laneRate)
     const room = feeding.room({ ...state, backlog: backlog - state.later, taken: figures.taken, measured, laneRate })
     const rate = feeding.pace() ?? laneRate
     const portion =
       nowMs < spec.until
         ? { room, size: chunkOf(rate, state.running) }
-        : // None of them is sent, only written down: no pace holds that back.
+        : // None of them is sent, only recorded: the pace does not apply.
           { room: WIDEST_WINDOW - state.chunks * MOST_IN_CHUNK, size: MOST_IN_CHUNK }
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
@@ -183,14 +183,14 @@ async function supply(
       feeding.fed(fed.count)
       if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }
-      // The cursor moves with each step, so that little is gone over again after a takeover.
+      // The cursor moves with each step, so that a takeover repeats little.
       const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
       if (isMore && fed.next < campaign.total) continue
     }
     const isStill = (cursor === undefined || cursor.to === next) && !moved
     const isWanted = slice.isWanted()
     isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
-    // No job pauses while another one waits for its place.
+    // Do not pause while another job waits for this slot.
     if (isIdle || isWanted) break
     await sleep(ROUND_PAUSE_MS, undefined, { signal: stopped }).catch(() => {})
   }
@@ -203,9 +203,8 @@ async function supply(
 }
 
 /**
- * Whether these figures are others than those of the round before, or the cursor stands further on than ever. A cursor
- * that was set back and comes forward again moves nothing: taken for movement, a campaign that looks in vain for what it
- * lost would begin its parking anew each time.
+ * Whether the figures differ from those of the last round, or the cursor is further than ever. A cursor that was set back and returns
+ * is no progress: otherwise a campaign that searches in vain for lost messages would restart its parking time each time.
  */
 function hasMoved(local: LocalState, figures: Record<string, number>, next: number): boolean {
   local.furthest = Math.max(local.furthest, next)

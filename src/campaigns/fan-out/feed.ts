@@ -22,12 +22,12 @@ import type { Snapshot } from '../../recipients/snapshot.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /**
- * Places of the list that are looked at in one step, and fed at most. These are some chunks: a fast lane takes them up
- * faster than steps of one chunk each. Where all of them have states, more are passed over.
+ * Places of the list that one step reads, and feeds at most. These are several chunks: a fast lane takes chunks faster than steps of
+ * one chunk each. If all of them have states, more are skipped.
  */
 const LOOKED_AT = 2_048
 
-/** Where a round stands in the list, and what it may do. */
+/** The position of a round in the list, and its limits. */
 export interface Round {
   /** Place of the recipient that is fed next. */
   next: number
@@ -36,7 +36,7 @@ export interface Round {
   room: number
   /** Of a chunk, see chunkOf in pace.ts. */
   size: number
-  /** Who feeds: the epoch, and how often what was fed was looked for in vain. */
+  /** Who feeds: the epoch, and how many searches for lost messages it has made. */
   by: string
 }
 
@@ -93,30 +93,30 @@ export function planChunks(
 // Finds recipients lost between the list and a claim, or whose record was gone before they were settled, when a fully fed
 // campaign does not finish.
 
-/** Nothing has moved for so long: the campaign is looked through. It costs half a byte per recipient. */
+/** After so long without movement the campaign is searched. It costs half a byte per recipient. */
 const STILL_MS = 2_000
-/** Two looks are so far apart at least; each look in vain doubles it, up to the second figure. */
+/** Least time between two searches; each search in vain doubles it, up to the second figure. */
 const LEAST_APART_MS = 1_000
 const MOST_APART_MS = 30_000
-/** A look costs some 10 µs of Redis for each that is not settled: hundreds of thousands may wait for a day. */
+/** A search costs some 10 µs of Redis per unsettled message: hundreds of thousands may wait for a day. */
 const APART_EACH_MS = 1
-/** Records asked for in one round trip. */
+/** Records read in one round trip. */
 const AT_ONCE = 500
 
-/** The figures that show whether a campaign that was fed to its end still moves. */
+/** The figures that show whether a fully fed campaign still moves. */
 export interface Stillness {
   /** Recipients whose message was never claimed. */
   unclaimed: number
   /** Those and the messages that are not settled. */
   unsettled: number
-  /** Messages on the lane, of whatever origin: jobs of their own, and what chunks can hold at most. */
+  /** Messages on the lane, of any origin: jobs of their own, and at most what chunks can hold. */
   backlog: number
 }
 
 /**
- * Says when to look through a campaign that was fed to its end: at once when fewer messages stand on the lane than
- * recipients are unclaimed, which only a loss explains, else when nothing has moved for 2 s. Looking in vain makes it wait longer,
- * so that a message that nobody can help costs next to nothing.
+ * Decides when to search a fully fed campaign: at once if fewer messages are on the lane than recipients are unclaimed, which only a
+ * loss explains, else after 2 s without movement. Searches in vain make it wait longer, so that a message that cannot be helped costs
+ * almost nothing.
  */
 export function createStuckCheck(now: () => number = () => performance.now()) {
   let last = { figures: '', since: now() }
@@ -142,8 +142,8 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
 /**
  * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
  * recipient whose message was never claimed and waits in no job and no chunk, from which the list is to be fed once more;
- * undefined when there is none. Those that stand on a lane that is paused or busy are not lost: feeding them again, and
- * setting the cursor back for it, would keep a campaign at work that has nothing to do.
+ * undefined when there is none. Messages on a paused or busy lane are not lost: feeding them again, and setting the cursor back for
+ * that, would keep a campaign busy that has nothing to do.
  */
 export async function requeueStuck(
   deps: { redis: Redis; log: Log; config: { retentionMs: number } },

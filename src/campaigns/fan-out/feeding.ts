@@ -1,19 +1,18 @@
-// How many recipients a fan-out may put on its lane in its next round, the back-pressure of the lane. How many of them still
-// wait is known only roughly (a pause drops some, two fan-outs may overlap for a moment): it is what was put there less what
-// was taken, and at most what stands on the lane.
+// Back-pressure: how many recipients a fan-out may put on its lane in its next round. How many still wait is known only roughly (a pause
+// drops some, two fan-outs may overlap for a moment): those put there minus those claimed, and at most what is on the lane.
 import { windowOf } from '../../model/campaigns/pace.ts'
 
-/** A campaign is never held below this: a message each two seconds shows when the throttling is over. */
+/** A campaign is never slower than this: a message every two seconds shows when the throttling is over. */
 const SLOWEST = 0.5
-/** Of the rate at which the provider threw messages back, so much is tried next. */
+/** Share of the throttled rate that is tried next. */
 const BACK_OFF = 0.5
-/** Of its pace, a campaign wins so much back each second. */
+/** Share of its pace that a campaign regains each second. */
 const RECOVERY_PER_SECOND = 0.05
 
 /**
  * The pace of a campaign on a lane that the provider throttles, messages per second; undefined: as fast as the lane
- * goes. Halved when the provider has thrown a message back, won back slowly, so that it settles below what the provider
- * takes and transactional messages, which are not held back, keep the lane.
+ * goes. Halved when the provider throttles, regained slowly, so that it settles below what the provider accepts and transactional
+ * messages, which are not slowed, keep the lane.
  */
 export function nextPace(
   pace: number | undefined,
@@ -28,14 +27,14 @@ export function nextPace(
   return recovered >= seen.laneRate ? undefined : recovered
 }
 
-/** What a round sees. */
+/** The figures of a round. */
 export interface Seen {
   nowMs: number
   /** Place of the recipient that is fed next. */
   next: number
-  /** Messages of the campaign that were ever taken up. */
+  /** Messages of the campaign that were ever claimed. */
   taken: number
-  /** Messages that can stand on the lane at most, in jobs of their own and in chunks. */
+  /** Upper bound of messages on the lane, in jobs of their own and in chunks. */
   backlog: number
   running: number
   /** How often the lane was throttled, ever. */
@@ -49,7 +48,7 @@ export interface Seen {
 /** The provider's refusals come in bursts of what was in flight: those within a second are one. */
 const REACT_EVERY_MS = 1_000
 
-/** `pace` is what throttling has left of the pace so far. */
+/** `pace`: the pace so far, as far as throttling has reduced it. */
 export function createFeeding(pace: number | undefined) {
   let waiting: number | undefined
   let before: Seen | undefined
@@ -97,18 +96,18 @@ export function createFeeding(pace: number | undefined) {
   }
 }
 
-/** A figure's growth is measured over so long. */
+/** The window over which a figure's growth is measured. */
 const OVER_MS = 5_000
 
-/** A meter that has not seen a figure. Feed it a counter that only grows, with times in ms. */
+/** Measures the growth of a counter that never decreases, with times in ms. */
 export function createMeter() {
   let points: { atMs: number; figure: number }[] = []
   return {
-    /** Takes note of the figure and answers its growth per second; 0 before there is something to compare with. */
+    /** Adds the figure and returns its growth per second; 0 at first. */
     measure(figure: number, atMs: number): number {
       const [oldest] = points
       points.push({ atMs, figure })
-      // One point older than the span stays, so that a slow lane is measured over what it needs.
+      // Keep one point older than the window, so that a slow lane is measured over long enough.
       const firstWithin = points.findIndex((point) => atMs - point.atMs <= OVER_MS)
       if (firstWithin > 1) points = points.slice(firstWithin - 1)
       if (oldest === undefined || atMs <= oldest.atMs) return 0

@@ -1,4 +1,4 @@
-// What most of a campaign's latest messages failed for, asked once, when it is paused for their share.
+// The most frequent failure code among a campaign's latest messages, read once, when the circuit breaker pauses it.
 import { z } from 'zod'
 import { FIELDS } from '../../lanes/messages/record-format.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
@@ -7,12 +7,12 @@ import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
 import { inWords } from './circuit-breaker.ts'
 
-/** Messages of the lane that are looked at, of those that failed and of those in doubt. */
+/** Messages of the lane that are read, of those that failed and of those in doubt. */
 const LATEST = 200
 
 const stored = z.tuple([z.string(), z.string()])
 
-/** In words, with the code; undefined where none is told. */
+/** In words, with the code; undefined when none is known. */
 export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignId): Promise<string | undefined> {
   const lists = [requeueableKey(lane), inDoubtKey(lane)]
   const ulids = (await Promise.all(lists.map((key) => redis.zrevrange(key, 0, LATEST - 1)))).flat()

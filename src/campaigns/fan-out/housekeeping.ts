@@ -32,7 +32,7 @@ export async function expireDrafts(
       const id = parseCampaignId(name)
       const campaign = id && (await findCampaign(redis, id).catch(() => undefined))
       if (campaign === undefined || changedAtMs(campaign) >= beforeMs) continue
-      // In the epoch that was looked at: rows that come in meanwhile begin another.
+      // In the epoch that was read: an upload meanwhile begins another.
       const options = { epoch: campaign.epoch, begins: true, fields: { ended_at: NOW, reason: '' } }
       const moved = await moveCampaign(redis, campaign, 'expire', retentionMs, options)
       if (moved.kind !== 'moved') continue
@@ -43,15 +43,15 @@ export async function expireDrafts(
   }
 }
 
-// Removes the files of campaigns whose record has expired, and what crashes have left in the folders of the others.
+// Removes the files of expired campaigns, and what crashes have left in the folders of the others.
 
 export const PURGE_EVERY_MS = 3_600_000
-/** No upload and no preflight that is still at work leaves its file alone for so long. */
+/** Any upload or preflight in progress writes its file more often than this. */
 const LEFTOVER_MS = 24 * 3_600_000
 
 /**
- * Only files that are older than any record lives without use: a worker that was pointed at the wrong Redis must not
- * take the files of campaigns that are still going on in the right one.
+ * Only files that are older than any unused record: a worker that was pointed at the wrong Redis must not delete the files of campaigns
+ * that are active in the right one.
  */
 export async function purgeCampaignFiles(
   { redis, files, config, log }: { redis: Redis; files: FileStore; config: Pick<Config, 'retentionMs'>; log: Log },

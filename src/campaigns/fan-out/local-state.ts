@@ -1,5 +1,5 @@
-// Measurements of a campaign that a worker keeps between the time slices of its fan-out. They are not needed: another worker, or
-// the same one after a restart, starts from the counts in Redis and measures again.
+// The state of a campaign that a worker keeps between the time slices of its fan-out. It may be lost: another worker, or the same one
+// after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/senders.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
@@ -23,9 +23,9 @@ function createLocalState(campaign: Campaign) {
     ending: createMeter(),
     stuck: createStuckCheck(),
     laneInfo: createLaneInfoCache(),
-    /** The figures of the latest round, to see whether anything has moved. */
+    /** The figures of the latest round, to detect movement. */
     figures: '',
-    /** How often it was looked through for recipients that were lost. */
+    /** How often it was searched for lost recipients. */
     again: 0,
     /** The furthest place of the cursor. */
     furthest: 0,
@@ -54,8 +54,8 @@ export function createLocalStates() {
 export type LocalStates = ReturnType<typeof createLocalStates>
 
 /**
- * What a person may change while the campaign runs: the rate of the lane (messages per second), and the template, when one
- * that is not approved any more, or does not fit, is imported. Looked at again every two seconds.
+ * Settings that may change while the campaign runs: the rate of the lane (messages per second), and the template, when a version is
+ * imported that is not approved or does not fit. Read every two seconds.
  */
 function createLaneInfoCache() {
   let known: { laneRate: number; problem: string | undefined } = { laneRate: 1, problem: undefined }

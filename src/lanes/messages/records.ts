@@ -47,7 +47,7 @@ export async function messageExists(redis: Redis, { lane, ulid }: MessageId): Pr
   const record = messageKey(lane, ulid)
   if ((await redis.exists(record)) === 1) return true
   if ((await redis.exists(laneJobKey(lane, messageId(lane, ulid)))) === 1) return true
-  // Claimed and finished between the two looks: then the record is there by now.
+  // Claimed and finished between the two reads: then the record exists by now.
   return (await redis.exists(record)) === 1
 }
 
