@@ -1,9 +1,9 @@
-// Finds the campaigns that received messages answer, a moment after they came in. A message that names the one it answers
-// (a quick reply, a quote, a reaction) belongs to the campaign that sent that one. Any other belongs to the latest campaign
-// of the number whose message to the person left in the 72 hours before, because most people answer without a quote.
+// Attributes received messages to the campaigns that they answer, a moment after they came in. A message that names the one it answers (a
+// quick reply, a quote, a reaction) belongs to the campaign of that one. Any other belongs to the latest campaign of the number whose
+// message to the person left in the 72 hours before, because most people answer without a quote.
 //
-// All replies of a lane are looked for in one reading of the index of its campaigns, four bytes a recipient. The elected
-// worker does it; should two do it, or one die in the middle, each recipient counts once all the same.
+// All replies of a lane are matched in one read of the index of its campaigns, four bytes a recipient. The elected worker does it; if two
+// do, or one dies in the middle, each recipient still counts once.
 import { cachedSender } from '../accounts/senders.ts'
 import type { Log } from '../kernel/log.ts'
 import { acceptedAtMs, PERSON_HASH_BYTES } from '../kernel/message-id.ts'
@@ -20,13 +20,13 @@ import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
 import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } from './store/replies.ts'
 
-/** Replies of a lane that one reading looks for. */
+/** Replies of a lane that one read matches. */
 const AT_ONCE = 1_000
 /** A message that names none answers one that left in this time before it. */
 const ANSWERED_WITHIN_MS = 72 * 3_600_000
-/** WhatsApp tells whole seconds, so that an answer can seem to come before its question. */
+/** WhatsApp reports whole seconds, so an answer can seem to come before its question. */
 const WHOLE_SECOND_MS = 1_000
-/** Campaigns that started longer ago are not looked through. */
+/** Campaigns that started longer ago are not searched. */
 const STARTED_WITHIN_MS = 30 * 86_400_000
 /** Of these at most so many, the latest, and so many recipients: some 100 ms. */
 const MOST_CAMPAIGNS = 50
@@ -34,7 +34,7 @@ const MOST_RECIPIENTS = 4_000_000
 /** Recipients read at a time: 256 KB. */
 const RECIPIENTS_AT_ONCE = 65_536
 
-/** One who wrote, and what they may have answered. */
+/** Who wrote, and which message they may have answered. */
 interface Writer {
   names: readonly string[]
   /** Of all names, as the index has them. */
@@ -64,7 +64,7 @@ async function writersOf(redis: Redis, lane: number, replies: readonly Reply[]):
   const { account } = sender
   const found = await Promise.all(
     replies.map(async ({ message, receivedAt }) => {
-      // One that was erased since, or that cannot be read, counts for nobody.
+      // A message that was erased since, or cannot be read, does not count.
       const received = await findInboundBy(redis, account, message).catch(() => undefined)
       if (received === undefined) return []
       const { parts } = received
@@ -85,7 +85,7 @@ async function writersOf(redis: Redis, lane: number, replies: readonly Reply[]):
   })
 }
 
-/** Looks for the writers in the lane's campaigns, the latest first. Returns how many were counted anew. */
+/** Searches the lane's campaigns for the writers, the latest first. Returns how many were newly counted. */
 async function countWriters(redis: Redis, lane: number, writers: readonly Writer[]): Promise<number> {
   const latestMs = Math.max(...writers.map(({ receivedAt }) => receivedAt)) + WHOLE_SECOND_MS
   const { segments } = await segmentsBetween(redis, lane, latestMs - STARTED_WITHIN_MS, latestMs)

@@ -1,5 +1,5 @@
-// Campaign records: one hash each, beside the lane's messages, so that a message is claimed and counted in one step
-// with it. Every change of state goes through one Lua step that knows from which states it is allowed.
+// Campaign records: one hash each, on the same Redis slot as the lane's messages, so that one step claims a message and counts it here.
+// Every change of state is one Lua step that checks from which states it is allowed.
 import { z } from 'zod'
 import {
   CAMPAIGN_MOVES,
@@ -36,7 +36,7 @@ export const campaignSchema = z.object({
   lane: z.coerce.number().int().positive(),
   number: z.coerce.number().int().positive(),
   state: z.enum(CAMPAIGN_STATES),
-  /** Counts the pieces of work begun for it; work for an earlier one stops. */
+  /** Counts the jobs begun for it; a job of an earlier epoch stops. */
   epoch: z.coerce.number().int().default(0),
   definition: jsonText.pipe(storedDefinitionSchema),
   /** Why it is paused; empty unless it is. */
@@ -52,12 +52,12 @@ export const campaignSchema = z.object({
     .enum(['0', '1'])
     .default('0')
     .transform((flag) => flag === '1'),
-  /** Times that its latest preflight was begun; those that ended in order, unfinished, are taken off again. */
+  /** How often its latest preflight was started; starts that were stopped in order are not counted. */
   preflight_starts: z.coerce.number().int().default(0),
   /** File of uploaded rows and folder of frozen recipients, names inside the campaign's folder. */
   rows_file: z.string().default(''),
   snapshot: z.string().default(''),
-  /** What the latest preflight found. */
+  /** The result of the latest preflight. */
   preflight: jsonText.pipe(preflightSchema).optional(),
   /** The approved template as it was at preflight. */
   template: jsonText.pipe(templateSchema).optional(),
@@ -65,9 +65,9 @@ export const campaignSchema = z.object({
   total: z.coerce.number().int().nonnegative().default(0),
   /** Place of the recipient that is fed next. */
   next: z.coerce.number().int().nonnegative().default(0),
-  /** When the fan-out last gave a sign of life. */
+  /** The fan-out's latest heartbeat. */
   beat: z.coerce.number().int().default(0),
-  /** Messages taken up per second lately. */
+  /** Messages claimed per second lately. */
   rate: rate.default(0),
   /** Messages per second that throttling holds it to. */
   pace: z.union([z.literal('').transform(() => undefined), rate]).optional(),
@@ -81,14 +81,13 @@ export const changedAtMs = ({ created_at, beat }: Pick<Campaign, 'created_at' | 
 /** The id of a campaign, from its record or from the parts of its id. */
 export const idOf = ({ lane, number }: CampaignId): string => campaignId({ lane, number })
 
-/** An id for a new campaign of the lane; one that nobody uses leaves a gap. */
+/** An id for a new campaign of the lane; an unused one leaves a gap. */
 export async function newCampaignId(redis: Redis, lane: number): Promise<CampaignId> {
   return { lane, number: await nextId(redis, 'campaign') }
 }
 
 /**
- * Creates a draft and returns its id, a new one unless it brings its number. A campaign that is there already stays as it
- * is, in whatever state it is by now.
+ * Creates a draft and returns its id, a new one unless a number is given. An existing campaign stays as it is, in any state.
  */
 export async function createCampaign(
   redis: Redis,
@@ -101,7 +100,7 @@ export async function createCampaign(
     ...{ account, lane, number, state: 'draft', created_at: nowMs, definition: JSON.stringify(definition) },
     starts_itself: campaign.starts_itself ? '1' : '0',
   }
-  // Before anything that a worker must look after can happen to it.
+  // Before the campaign can become active.
   await redis.sadd(rootKeys.campaignLanes, lane)
   await createListed(redis, campaignKey(lane, number), record, () =>
     redis.zadd(campaignsOfAccountKey(account), 'NX', nowMs, idOf({ lane, number })),
@@ -115,7 +114,7 @@ export async function mayLeave(redis: Redis, { lane, number }: CampaignId): Prom
   return state === 'running' || state === 'done'
 }
 
-/** The record of a campaign; undefined when it is not kept. Throws a CorruptRecordError when it cannot be read. */
+/** The record of a campaign; undefined once it has expired. Throws a CorruptRecordError when it cannot be read. */
 export async function findCampaign(redis: Redis, id: CampaignId): Promise<Campaign | undefined> {
   const raw = await redis.hgetall(campaignKey(id.lane, id.number))
   return isThere(raw) ? readRecord(campaignSchema, `campaign ${idOf(id)}`, raw) : undefined
@@ -128,7 +127,7 @@ export async function countRun(redis: Redis, { lane, number }: CampaignId): Prom
   return z.number().parse(await countRunScript(redis, { campaign: campaignKey(lane, number) }, {}))
 }
 
-/** Whether there is still a record of the campaign. What else is kept of it goes at the same moment. */
+/** Whether the campaign still has a record. Its other keys expire at the same moment. */
 export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promise<boolean> =>
   (await redis.exists(campaignKey(lane, number))) === 1
 
@@ -146,7 +145,7 @@ const moveReply = z.union([
   z.tuple([z.enum(['moved', 'refused', 'closed']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
 ])
 
-/** Stands for the time on the clock of Redis in a field that a move writes. */
+/** Placeholder for the time on the clock of Redis in a field that a move writes. */
 export const NOW = '@now'
 
 /** Conditions of a move and what it changes besides the state. */
@@ -162,10 +161,10 @@ export interface MoveOptions {
 
 export type MoveResult =
   | { kind: 'missing' }
-  /** `state` and `epoch` are those it has now. `closed`: it would need its sender, which was removed. */
+  /** `state` and `epoch` are the current ones. `closed`: its sender, which the move needs, was removed. */
   | { kind: 'moved' | 'refused' | 'closed'; state: Campaign['state']; epoch: number }
 
-/** Moves the campaign as the table of states says; an ended one is kept for `keepMs` from then on. */
+/** Moves the campaign by the table of states; an ended one is kept for `keepMs` from then on. */
 export async function moveCampaign(
   redis: Redis,
   { lane, number }: CampaignId,
@@ -190,7 +189,7 @@ export async function moveCampaign(
     ),
   )
   const [kind, state, now] = reply
-  // After the move, so that a worker that finds the lane without a campaign in between is corrected by this.
+  // After the move: a worker that took the lane off the list in between is corrected by this.
   if (kind === 'moved') await addCampaignLane(redis, lane)
   return kind === 'missing' || state === undefined || now === undefined
     ? { kind: 'missing' }
@@ -199,7 +198,7 @@ export async function moveCampaign(
 
 export type TakeOver =
   | { kind: 'taken'; epoch: number }
-  /** Somebody works on it, or may do so; `heartbeat` is the latest heartbeat. */
+  /** A process works on it, or may; `heartbeat` is the latest one. */
   | { kind: 'on'; heartbeat: string }
   /** It does not run. */
   | { kind: 'over' }
@@ -211,8 +210,8 @@ const takeoverReply = z.union([
 ])
 
 /**
- * Begins a new epoch of a running campaign that nobody has worked on for `silentMs`. `seenHeartbeat` is the heartbeat that the
- * caller saw when it looked before: unless it is still the same, somebody is at work and was only slow to write it.
+ * Begins a new epoch of a running campaign without a heartbeat for `silentMs`. `seenHeartbeat` is the one that the caller read before:
+ * unless it is unchanged, the fan-out is alive and was only slow to write it.
  */
 export async function takeOver(
   redis: Redis,
@@ -237,7 +236,7 @@ export async function heartbeatOf(
 
 const heartbeatScript = defineScript(import.meta.url, 'campaign-heartbeat')
 
-/** The process that works on the campaign in this epoch is there, although its round takes long; it is not parked any more. */
+/** Writes the heartbeat of the fan-out of this epoch, and ends its parking. */
 export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
   const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
   await heartbeatScript(redis, keys, { epoch, number })
@@ -245,7 +244,7 @@ export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: Camp
 
 const startsScript = defineScript(import.meta.url, 'preflight-starts')
 
-/** Notes how many preflights of the campaign have begun without an end. A move that begins a check sets them to 0. */
+/** Records how many preflights of the campaign have begun without an end. A move that begins a check sets it to 0. */
 export async function notePreflightStarts(
   redis: Redis,
   { lane, number, epoch }: CampaignId & { epoch: number },
@@ -254,7 +253,7 @@ export async function notePreflightStarts(
   await startsScript(redis, { campaign: campaignKey(lane, number) }, { epoch, starts })
 }
 
-/** The campaigns of the lane that workers look after, by number, with their states. */
+/** The active campaigns of the lane, by number, with their states. */
 async function activeOn(redis: Redis, lane: number): Promise<[number: number, state: string][]> {
   return Object.entries(await redis.hgetall(activeCampaignsKey(lane))).map(([number, state]) => [Number(number), state])
 }
@@ -264,15 +263,15 @@ export async function runningOn(redis: Redis, lane: number): Promise<number[]> {
   return (await activeOn(redis, lane)).flatMap(([number, state]) => (state === 'running' ? [number] : []))
 }
 
-/** A campaign that a worker has to look after. */
+/** A campaign that workers watch. */
 export interface ActiveCampaign {
   id: CampaignId
   state: string
-  /** Nobody works on it until then, and nobody has died. */
+  /** Nobody works on it until then; its fan-out is not dead. */
   parked: Parked | undefined
 }
 
-/** Campaigns of all lanes that workers look after, with their states. */
+/** The active campaigns of all lanes, with their states. */
 export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
   const active = await Promise.all(
@@ -287,14 +286,14 @@ export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   return active.flat()
 }
 
-/** The lane has an active campaign: workers look after it. */
+/** Puts the lane on the list of those with active campaigns. */
 export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.sadd(rootKeys.campaignLanes, lane)
 }
 
 /**
- * Takes a lane off the list of those with campaigns, and puts it back when one has come meanwhile. Should this process
- * die in between, the sweep's slow round over all lanes finds the campaign.
+ * Takes a lane off the list of those with campaigns, and puts it back if one has come meanwhile. If this process dies in between, the
+ * sweep's slow round over all lanes finds the campaign.
  */
 async function removeCampaignLane(redis: Redis, lane: number): Promise<void> {
   await redis.srem(rootKeys.campaignLanes, lane)

@@ -8,7 +8,7 @@ import { defineScript } from '../redis/lua.ts'
 import { observerOf } from '../redis/observe.ts'
 import { type Counts, countsOf } from './recipient-states.ts'
 
-/** How a running campaign and its lane stand. */
+/** The state of a running campaign and its lane. */
 export interface FanOutState {
   /** Clock of Redis, epoch ms. */
   nowMs: number
@@ -27,7 +27,7 @@ export interface FanOutState {
   later: number
   /** Chunks of the lane's campaigns that wait or are worked on. */
   chunks: number
-  /** How often the provider has thrown a message of the lane back for being too fast. */
+  /** How often the provider has throttled the lane. */
   throttled: number
 }
 
@@ -49,8 +49,8 @@ const roundReply = z.union([
 ])
 
 /**
- * Moves the cursor if asked to, and writes events that those it passes for the first time were accepted: who is fed again
- * after a resume was counted before. Undefined when the campaign does not run in this epoch any more.
+ * Moves the cursor if asked to, and counts the recipients that it passes for the first time as accepted: those fed again after a resume
+ * were counted before. Undefined when the campaign does not run in this epoch any more.
  */
 export async function advanceFanOut(
   redis: Redis,
@@ -82,21 +82,21 @@ export async function advanceFanOut(
 }
 
 /**
- * The provider has thrown a message of the lane back for being too fast. Sent again after its reply was lost, it counts
- * twice, which costs the lane's campaigns a little of their pace for a moment, and nobody is shown it.
+ * Counts a message that the provider has throttled. A command that is sent again after its reply was lost counts twice, which costs the
+ * lane's campaigns a little pace for a moment.
  */
 export async function noteThrottled(redis: Redis, lane: number): Promise<void> {
   await redis.incr(throttledKey(lane))
 }
 
-// Running campaigns that nobody works on for a while, because there is nothing to feed or because others of their account
-// are at work. Their job waits in BullMQ until a time, or until somebody wakes it; that costs Redis nothing. The mark says
-// so to the workers' watch, which takes every other silent campaign for one whose worker has died.
+// Parked campaigns: they run, but nobody works on them for a while, because there is nothing to feed or their account has its share of
+// the workers. Their job is delayed in BullMQ until a time or a wake, which costs Redis nothing. The mark tells parked campaigns from
+// those whose worker has died, which the workers' watch takes over.
 
 /** `idle`: there is nothing to feed. `turn`: its account has its share of the worker's slots. */
 export type ParkReason = 'idle' | 'turn'
 
-/** That a campaign is parked, until when and why. */
+/** The parking of a campaign: until when and why. */
 export interface Parked {
   epoch: number
   /** Epoch ms on the clock of Redis. */

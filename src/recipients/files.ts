@@ -1,6 +1,5 @@
-// What a campaign keeps as files, below campaigns/<id>/ in the file store: the uploaded rows and the frozen recipients.
-// Each upload and each preflight makes files of its own, which count only once the campaign's record names them, so that
-// a crash in the middle leaves nothing half done but garbage.
+// The files of a campaign, below campaigns/<id>/ in the file store: the uploaded rows and the frozen recipients. Each upload and each
+// preflight creates new files, which count only once the campaign's record names them, so that a crash leaves nothing but garbage.
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { SEPARATORS, type Separator } from '../files/csv-head.ts'
@@ -10,13 +9,13 @@ import { type CampaignId, campaignId, parseCampaignId, type RowFormat } from '..
 
 const CAMPAIGNS = 'campaigns/'
 
-/** What the names of all files of a campaign begin with. */
+/** The prefix of all files of a campaign. */
 export const campaignFolder = (id: CampaignId): string => `${CAMPAIGNS}${campaignId(id)}/`
 
-/** As the name of a file says what separates its cells. */
+/** The separator of cells in the name of a file. */
 const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' }
 
-/** Rows on their way in, and what separates the cells of CSV: asked once they are there. */
+/** Uploaded rows, and the separator of cells in CSV, which is known once they have been read. */
 export interface RowsUpload {
   format: RowFormat
   bytes: AsyncIterable<Uint8Array>
@@ -57,7 +56,7 @@ export const readRowsFile = (files: FileStore, id: CampaignId, rowsFile: string)
 /** A file or a frozen list of a campaign, and when it was last written, epoch ms. */
 export interface CampaignFiles {
   id: CampaignId
-  /** By name: of rows the file, of a list what its three files begin with. */
+  /** Its name: the file of rows, or the prefix of a list's three files. */
   written: Map<string, number>
 }
 

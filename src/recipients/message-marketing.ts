@@ -1,5 +1,5 @@
-// Whether a message that waits or has ended is marketing by now, for people who ask and before it is sent again. Workers ask for all
-// messages of a step at once (worker/sending/marketing-routes.ts).
+// Whether a waiting or ended message is currently marketing, for lookups and before it is sent again. Workers check all messages of a
+// step at once (worker/sending/marketing-routes.ts).
 import { knownTemplate } from '../accounts/templates.ts'
 import { type Content, isMarketing, type MessageClass } from '../model/messages/content.ts'
 import type { Redis } from '../redis/connect.ts'

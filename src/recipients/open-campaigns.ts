@@ -1,5 +1,5 @@
-// The campaigns that a process sends for, each with its list open and its template compiled: what every chunk needs, and
-// what would cost a small one more than its messages. A campaign that begins a new epoch is read anew.
+// A cache of the campaigns that a process sends for, with their list open and their template compiled: every chunk needs both, and for a
+// small chunk they would cost more than its messages. A campaign that begins a new epoch is read again.
 import { type FileStore, isFilesAway } from '../files/store.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId } from '../kernel/message-id.ts'
@@ -12,7 +12,7 @@ import { buildMessage, type MessageSpec, messageSpecOf } from './recipient-messa
 import { readRecipientStates } from './recipient-states.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
-/** Lists that are remembered although nobody reads them: each is some thousand lines. */
+/** Unused lists that are kept: each is some thousand lines. */
 const MOST_IDLE = 16
 
 /** A running campaign with its list. Call `release` when done. */
@@ -97,8 +97,8 @@ export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; vali
   }
 }
 
-// Messages of campaigns that were fed to their lane in a chunk and that nobody has taken up: nothing is stored of them but
-// their place in the list. They are found by their id, which names the start of their campaign and that place.
+// Finds unclaimed messages of chunks, of which nothing but their place in the list is stored. Their id names the start of their campaign
+// and that place.
 
 /** Where lists are, and how long messages of a campaign without an end of its own may be sent. */
 export interface ListSettings {
@@ -106,7 +106,7 @@ export interface ListSettings {
   validityMs: { campaign: number }
 }
 
-/** What the message says, when it waits in a chunk of a running campaign; else undefined. */
+/** The content of a message that waits in a chunk of a running campaign; else undefined. */
 export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettings): Promise<SendPayload | undefined> {
   const { lane, ulid } = id
   const [startedAt, place] = [acceptedAtMs(ulid), placeInId(ulid)]
@@ -114,7 +114,7 @@ export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettin
     const campaign = await findCampaign(redis, { lane, number })
     if (campaign?.state !== 'running' || place >= Math.min(campaign.next, campaign.total)) continue
     const spec = messageSpecOf(campaign, lists.validityMs.campaign)
-    // On a machine without the list nobody can say more than that there is no such message.
+    // On a machine without the list the message cannot be found.
     const snapshot = await openSnapshot(lists.files, campaign, campaign.snapshot).catch(() => undefined)
     if (snapshot === undefined) continue
     const [recipient] = await snapshot.read(place, 1)

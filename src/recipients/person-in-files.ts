@@ -1,5 +1,5 @@
-// A person in the frozen lists of a campaign: finding them, and writing over them where they stand. The line stays, with
-// zeros for a number and without values.
+// Finds a person in the frozen lists of a campaign, and overwrites their line in place: it keeps its length, with zeros for the number
+// and without values.
 
 import { receive } from '../files/drafts.ts'
 import { FileMissingError, type FileStore, readPart } from '../files/store.ts'
@@ -17,7 +17,7 @@ export interface FoundRecipient extends Span {
   values: string[]
 }
 
-/** Where the person (digits) stands in a frozen list; undefined when nowhere, or when there is no such list. */
+/** The place of the person (digits) in a frozen list; undefined when they are not in it, or when there is no such list. */
 export async function findInSnapshot(
   files: FileStore,
   id: CampaignId,
@@ -55,14 +55,14 @@ async function lineOf(files: FileStore, name: string, head: Buffer): Promise<num
     const read = Buffer.concat([rest, piece])
     const at = read.indexOf(wanted)
     if (at !== -1) return offset + at + 1
-    // What is looked for may stand across two pieces.
+    // The line may span two pieces.
     rest = read.subarray(Math.max(0, read.length - wanted.length + 1))
     offset += read.length - rest.length
   }
   return undefined
 }
 
-/** Writes over a recipient. The line stays, so that the places of all others do. */
+/** Overwrites a recipient. The line stays, so that the places of all others stay. */
 export async function eraseInSnapshot(
   files: FileStore,
   id: CampaignId,
@@ -76,7 +76,7 @@ export async function eraseInSnapshot(
   await writeOver(files, name, [{ offset, length }], (bytes, _span, from) => void line.copy(bytes, 0, from))
 }
 
-/** Writes over the number wherever it stands among those whom a preflight refused. Returns how often it did. */
+/** Overwrites the number among the refused recipients of a preflight. Returns how often. */
 export async function eraseAmongRefused(
   files: FileStore,
   id: CampaignId,
@@ -91,11 +91,10 @@ export async function eraseAmongRefused(
   return writeOver(files, name, spans, (bytes) => void bytes.fill('*'))
 }
 
-// Writing over what must not stand in a file of a campaign any more. Nothing moves by that, so that places and line
-// numbers of everybody else stay, and doing it twice, or dying in the middle, does no harm: the file is written anew aside
-// and takes the place of the old one in one step.
+// Overwrites parts of a campaign's file in place, so that the places and line numbers of everybody else stay. Idempotent, and a process
+// may die in the middle: the file is rewritten under another name and replaces the old one in one step.
 //
-// One at a time: of two who write a file anew at once, the later one would bring back whom the earlier one erased.
+// One at a time: of two concurrent rewrites, the later would bring back whom the earlier erased.
 
 /** Bytes of a file. */
 export interface Span {
@@ -147,7 +146,7 @@ export async function writeOver<S extends Span>(
   return count
 }
 
-/** A file that was purged, or replaced by another upload, has nobody in it. */
+/** A file that was purged, or replaced by another upload, counts as empty. */
 export async function thereOrNothing(read: Promise<AsyncIterable<Buffer>>): Promise<AsyncIterable<Buffer>> {
   const found = await read.catch(missing)
   return found ?? nothing()
@@ -161,7 +160,7 @@ export function missing(error: unknown): undefined {
   throw error
 }
 
-// Whether a text that somebody has written names a person. Pure.
+// Whether a text names a person. Pure.
 
 /** What people write between the digits of a number. */
 const BETWEEN = String.raw`(?:\(0\)|[ ().\-/[\]\u2212\p{Cf}\p{Pd}\p{Z}]){0,8}`
@@ -183,7 +182,7 @@ const VALUES = /[,;|\t\n":{}]/
 
 /** Looks for one person in texts. */
 export function createPersonFinder(person: string) {
-  // The library takes 4 µs for a number: only what ends like the one that is looked for is read by it.
+  // The library takes 4 µs for a number: only cells that end like the wanted one are parsed.
   const end = person.slice(-6)
   const pattern = new RegExp(numberPattern(person), 'u')
   const endPattern = DIGITS.test(person) ? new RegExp(spaced(end), 'u') : pattern
@@ -195,9 +194,9 @@ export function createPersonFinder(person: string) {
   return {
     /** Whether the cell is the person's number, in whatever spelling. */
     is,
-    /** Whether it is worth the time to look for the person in the text. */
+    /** Whether the text may name the person: a cheap check before the search. */
     mayStandIn: (text: string): boolean => endPattern.test(text),
-    /** Whether the person's number, or id, stands somewhere in the text. */
+    /** Whether the text contains the person's number or id. */
     standsIn: (text: string): boolean => endPattern.test(text) && (pattern.test(text) || text.split(VALUES).some(is)),
     /** Whether the cell is somebody's number. */
     isSomebody: (cell: string): boolean => digitsOf(cell) !== undefined,

@@ -1,5 +1,5 @@
-// A person in an uploaded file of rows: finding them, and writing spaces over them, which every reader skips. A line that
-// cannot be read as a row is searched as text: a number in it is still somebody's.
+// Finds a person in an uploaded file of rows, and overwrites them with spaces, which every reader skips. A line that is no valid row is
+// searched as text: a number in it is still somebody's.
 import { csvRecords, EndlessRecordError } from '../files/csv.ts'
 import { columnName, type Separator } from '../files/csv-head.ts'
 import type { FileStore } from '../files/store.ts'
@@ -13,7 +13,7 @@ const NEWLINE = 10
 const SPACE = 32
 /** Of a line that is no row, however many bytes its characters take. */
 const MAX_LINE_BYTES = 4 * MAX_LINE
-/** A number may stand across two pieces of it. */
+/** Overlap of two pieces, so that a number across them is found. */
 const OVERLAP_BYTES = 1_024
 
 /** A row that names somebody, or a line of one. */
@@ -57,7 +57,7 @@ export async function* findInRows(
   }
 }
 
-/** Of each record of a CSV file where it names the person, and the bytes of the file up to its end. */
+/** For each record of a CSV file where it names the person, and the bytes up to its end. */
 async function* placesInCsv(
   bytes: AsyncIterable<Buffer>,
   separator: Separator,
@@ -77,7 +77,7 @@ async function* placesInCsv(
 const placesOf = (header: readonly string[], column: string | undefined): number[] =>
   header.flatMap((cell, place) => (column !== undefined && columnName(cell) === columnName(column) ? [place] : []))
 
-/** What of a row is the person's: nothing, all of it, or those of its lines that name them. */
+/** The part of a row that is the person's: none, all, or the lines that name them. */
 type Place = 'row' | 'lines' | undefined
 
 function placeInRow(cells: readonly string[], { count, at }: { count: number; at: number[] }, finder: Finder): Place {
@@ -85,7 +85,7 @@ function placeInRow(cells: readonly string[], { count, at }: { count: number; at
   if (phones.some(finder.is)) return 'row'
   const named = cells.filter(finder.standsIn)
   if (named.length === 0) return undefined
-  // A quote that was opened by mistake takes the rows after it into a cell.
+  // A stray opening quote takes the following rows into its cell.
   if (named.some((cell) => cell.includes('\n'))) return 'lines'
   const isReadable = phones.some(finder.isSomebody) && cells.slice(count).every((cell) => cell.trim() === '')
   return isReadable ? undefined : 'row'

@@ -1,5 +1,5 @@
-// The message of each recipient of a campaign, made from the campaign and the recipient's line in its list. It is the same
-// message, under the same id, whenever and wherever it is made.
+// Builds the message of each recipient of a campaign from the campaign and the recipient's line in its list. Deterministic: always the
+// same message with the same id.
 
 import type { SendPayload } from '../jobs/send.ts'
 import type { MessageRecord } from '../lanes/messages/record-format.ts'
@@ -16,7 +16,7 @@ import { CorruptRecordError } from '../redis/records.ts'
 import { type Campaign, findCampaign, idOf } from './campaigns.ts'
 import type { Recipient } from './snapshot.ts'
 
-/** All that the messages of one campaign have in common. */
+/** The common part of a campaign's messages. */
 export interface MessageSpec {
   id: CampaignId
   startedAtMs: number
@@ -27,9 +27,9 @@ export interface MessageSpec {
   withPlaceholders: Content
   /** Epoch ms after which they are not sent. */
   until: number
-  /** Where they go, in place of what their sender says. */
+  /** Overrules the marketing route of the sender. */
   route: MarketingRoute | undefined
-  /** They may be second messages to their recipients, as somebody has asked. */
+  /** They may be duplicates, because somebody asked for them again. */
   again: boolean
 }
 
@@ -64,7 +64,7 @@ export function buildMessage(
 export const ulidOf = ({ id, startedAtMs }: MessageSpec, { to }: Recipient, index: number): string =>
   campaignMessageUlid(idOf(id), startedAtMs, index, to)
 
-/** What a job of the recipient's message holds. */
+/** The job payload of the recipient's message. */
 export const payloadOf = (spec: MessageSpec, recipient: Recipient): SendPayload => ({
   v: 1,
   to: recipient.to,
@@ -82,8 +82,8 @@ const contentOf = (name: string, language: string, components: readonly Componen
   template: { name, language: { code: language }, components: [...components] },
 })
 
-// Records of a campaign's messages keep only what was filled in: their content and text are the same for all but for that,
-// and would take 200 bytes and more of each of a million. Both are made once more from what the campaign defines.
+// Records of a campaign's messages keep only the values filled in: the rest of content and text is the same for all, and would take 200
+// bytes or more for each of a million. Both are rebuilt from the definition of the campaign.
 
 type CampaignMessage = { run?: number | undefined; filled?: readonly string[] | undefined }
 
@@ -110,13 +110,13 @@ function withFill(campaign: Campaign | undefined) {
   return { campaign, fill }
 }
 
-/** What the messages of the campaigns of one lane hold, and whether they can be sent. */
+/** The content of the messages of one lane's campaigns, and whether they can be sent. */
 export function createCampaignContent(redis: Redis, lane: number) {
   const campaigns = readCampaignsOnce(redis)
   return {
     /**
-     * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or not kept
-     * any more. `unreadable`: its record is not what Laneway wrote, which a person must fix.
+     * Why no message of the campaign can be sent; undefined when they can. `campaign_over`: it is cancelled, or has
+     * expired. `unreadable`: its record is corrupt, which a person must fix.
      */
     async obstacle(run: number): Promise<'campaign_over' | 'unreadable' | undefined> {
       try {
@@ -128,7 +128,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
       }
     },
 
-    /** The payload of a message, or undefined when the record does not hold what was filled in. */
+    /** The payload of a message, or undefined when the record lacks the values. */
     async payloadOf({
       run,
       filled,
@@ -145,7 +145,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
   }
 }
 
-/** The text of a campaign's message; undefined for any other. Empty once the campaign is not kept any more. */
+/** The text of a campaign's message; undefined for any other. Empty once the campaign has expired. */
 export const campaignText = (redis: Redis, lane: number, message: CampaignMessage): Promise<string | undefined> =>
   campaignTexts(redis)(lane, message)
 

@@ -1,6 +1,6 @@
 // Per-recipient state of a campaign, four bits each in the order of its list, and how many are in each state. The Lua step
-// that changes a message writes both (lanes/messages/scripts/message-lifecycle.lua), so they are as true as the record and
-// outlive it: a recipient with a state was claimed once and is never fed again, however old the record.
+// that changes a message writes both (lanes/messages/scripts/message-lifecycle.lua), so they always agree with the record, and outlive
+// it: a recipient with a state was claimed once and is never fed again.
 
 import { FIELDS } from '../lanes/messages/record-format.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'

@@ -18,7 +18,7 @@ export class RowsError extends Error {
   override name = 'RowsError'
 }
 
-/** Columns of a row; a file with more is no list of people. With 65,000 of them a row took 8 ms. */
+/** Most columns of a row; a file with more is no list of people. With 65,000 of them a row took 8 ms. */
 const MOST_COLUMNS = 1_000
 
 /**
@@ -65,7 +65,7 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
   if (header === undefined) placesOf([], needed)
 }
 
-/** Where each needed column stands; throws a RowsError. */
+/** The index of each needed column; throws a RowsError. */
 function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
   if (header.length > MOST_COLUMNS) {
     throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
@@ -75,7 +75,7 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   const missing = needed.filter((column) => !places.has(columnName(column)))
   if (missing.length > 0) {
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
-    // The sentence is kept, and the first line of a file without columns is somebody's row.
+    // The sentence is stored, and the first line of a file without a header is somebody's row.
     const columns = withoutNumbers(quotedColumns(header))
     throw new RowsError(`the file has no column ${named.join(', ')}; its columns are ${columns}`)
   }
@@ -86,7 +86,7 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   return needed.map((column) => [column, places.get(columnName(column)) ?? 0])
 }
 
-/** Where it differs only in case, spaces, dashes or underscores: people see no difference. */
+/** Finds a column whose name differs only in case, spaces, dashes or underscores, which people overlook. */
 function spelledOtherwise(header: readonly string[], column: string): string {
   const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '')
   const found = header.find((cell) => folded(cell) === folded(column))

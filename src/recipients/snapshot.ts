@@ -1,8 +1,8 @@
 // The frozen recipients of a campaign: below a name of their own,
 //   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
-//   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found without reading on
+//   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found by one read
 //   refused.csv         who was left out, and why
-// Written once, never changed, but for a person who is erased: see person-in-files.ts.
+// Written once and never changed, except to erase a person: see person-in-files.ts.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,14 +15,14 @@ import type { CampaignId } from '../model/campaigns/campaign.ts'
 import { jsonText, readRecord } from '../redis/records.ts'
 import { campaignFolder } from './files.ts'
 
-/** Lines between two known places: what is read at once. */
+/** Lines between two known offsets: the unit of reading. */
 export const STRIDE = 500
 export const PLACE_BYTES = 8
 /** Three chunks of one campaign may be read at once, and each may begin in one stride and end in the next. */
 const STRIDES_KEPT = 4
-/** Most of a list that is read at once, besides the lines that are asked for. */
+/** Most of a list that is read ahead. */
 const AHEAD_BYTES = 256 * 1024
-/** Parts that were read are kept as long as strides of them may be asked for. */
+/** Parts that were read are kept as long as strides of them may be needed. */
 const PARTS_KEPT = 2
 /** Lines are written in pieces of about this many characters. */
 const WRITE_AT = 128 * 1024
@@ -31,28 +31,27 @@ const WRITE_AT = 128 * 1024
 export interface Recipient {
   /** Digits with country code. */
   to: string
-  /** What is filled in, in the order of the campaign's sources. */
+  /** The values filled in, in the order of the campaign's sources. */
   values: string[]
 }
 
-/** Whether somebody stood here who was erased since. Nothing is sent to them, and they are in no other list any more. */
+/** Whether this recipient was erased. Nothing is sent to them, and they are in no other list. */
 export const isErased = ({ to }: Pick<Recipient, 'to'>): boolean => /^0+$/.test(to)
 
 type Line = [string, ...string[]]
-/** Checked by hand: there are 500 of them in each piece that is read, and a tuple of zod takes 2 us for one. */
+/** Checked by hand: each piece has 500 of them, and a zod tuple takes 2 µs each. */
 const isLine = (line: unknown): boolean =>
   Array.isArray(line) && line.every((each) => typeof each === 'string') && /^\d{5,15}$/.test(line[0] ?? '')
 const areLines = z.custom<Line[]>((lines) => Array.isArray(lines) && lines.every(isLine))
 const linesSchema = jsonText.pipe(areLines.transform((lines) => lines.map(recipientOf)))
 const recipientOf = ([to, ...values]: Line): Recipient => ({ to, values })
 
-/** Refused recipients that are written down with an explanation; of a file of 2 MB that held nobody, all were 148 MB. */
+/** Refused recipients that are listed with an explanation; for a file of 2 MB without numbers, all would be 148 MB. */
 const MOST_REFUSED = 10_000
-/** Of what stands where a phone number should be. */
+/** Characters kept of a text that should be a phone number. */
 const PHONE_SHOWN = 64
 
-/** The files of a snapshot; the last one is what makes the others worth reading. */
-/** Names of the files of a list. */
+/** Names of the files of a list, in the order in which they are stored: without the last one a list is incomplete. */
 export const FILES = { recipients: 'recipients.ndjson', refused: 'refused.csv', places: 'places.bin' }
 
 /** Begins a snapshot: a draft until it is closed. */
@@ -119,7 +118,7 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   let latest: { stride: number; recipients: Promise<Recipient[]> }[] = []
   let parts: { from: number; to: number; bytes: Promise<Buffer> }[] = []
 
-  /** The lines between two known places; the latest are kept, because a slow lane asks for a few at a time. */
+  /** The lines between two known offsets; the latest are cached, because a slow lane reads a few at a time. */
   function readStride(stride: number): Promise<Recipient[]> {
     const known = latest.find((each) => each.stride === stride)
     const recipients = known?.recipients ?? parseStride(stride)
@@ -142,8 +141,8 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   }
 
   /**
-   * The bytes of a stride, with others. A reader that goes on gets twice as many strides each time: a bucket takes 10
-   * ms to answer, whatever it is asked for, and a lookup of one recipient needs no more than their stride.
+   * The bytes of a stride, with read-ahead: a sequential reader gets twice as many strides each time, because a bucket takes 10 ms to
+   * answer whatever the size, and a lookup of one recipient needs only their stride.
    */
   function partWith(stride: number) {
     const known = parts.find(({ from, to }) => from <= stride && stride < to)
@@ -183,11 +182,11 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   }
 }
 
-/** The CSV file that names those whom a preflight left out, and why. Rejects with a FileMissingError. */
+/** The CSV file of the recipients that a preflight refused, and why. Rejects with a FileMissingError. */
 export const readRefused = (files: FileStore, id: CampaignId, snapshot: string): Promise<Readable> =>
   files.read(`${campaignFolder(id)}${snapshot}/${FILES.refused}`)
 
-/** Text that is appended in pieces; what `close` has returned from is on disk. */
+/** Appends text in pieces. Once `close` has returned, all of it is on disk. */
 async function openLines(path: string) {
   const file = await open(path, 'wx', 0o600)
   let waiting = ''

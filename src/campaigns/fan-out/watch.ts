@@ -1,5 +1,5 @@
-// Watches active campaigns: starts those that are due, takes over those whose fan-out has died, adds jobs that were lost.
-// Every worker watches; each step is harmless when taken twice.
+// Watches active campaigns: starts those that are due, takes over those whose fan-out has died, adds lost jobs. Every worker watches;
+// each action is idempotent.
 
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -23,13 +23,13 @@ import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500
-/** A fan-out that works gives a sign of life several times a second. */
+/** A working fan-out writes its heartbeat several times a second. */
 const SILENT_MS = 1_000
-/** A job that waits behind others is looked for again after so long, and a parked one has so long to be taken up. */
+/** A job that waits in line is checked again after so long, and a parked one has so long to be taken. */
 const IN_LINE_MS = 2_000
-/** A campaign that is scheduled for later is looked at so often. */
+/** How often a campaign that is scheduled for later is checked. */
 const LATER_MS = 2_000
-/** A campaign that could not be looked after is left alone for as long as it has been failing, this at most. */
+/** A campaign that the watch fails on is skipped for as long as it has been failing, at most this. */
 const LONGEST_BACKOFF_MS = 60_000
 
 type WatchDeps = LifecycleDeps & { log: Log }
@@ -38,7 +38,7 @@ type WatchDeps = LifecycleDeps & { log: Log }
 interface WatchState {
   /** Heartbeat of the fan-out. */
   heartbeat?: string
-  /** Not looked after before that (performance.now), and how long the wait was. */
+  /** Skipped until then (performance.now), and how long the wait was. */
   notBefore: number
   waitMs: number
 }
@@ -51,7 +51,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
     if (active.length === 0) return void watchStates.clear()
     const nowOf = clocks(deps.redis)
     const remembered = watchStates
-    // Of campaigns that sleep by now, or move on to another piece of work, nothing is remembered.
+    // Drops the state of campaigns that are no longer active, or have entered another state.
     watchStates = new Map()
     for (const campaign of active) {
       const name = `${idOf(campaign.id)} ${campaign.state}`
@@ -69,7 +69,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
   }
 }
 
-/** The clock of the server that has a campaign, asked for once in this look: once in all unless there is a cluster. */
+/** The clock of a campaign's server, read once in a round: once in all unless there is a cluster. */
 function clocks(redis: Redis): (id: CampaignId) => Promise<number> {
   const known = new Map<number, Promise<number>>()
   return ({ lane, number }) => {
@@ -103,7 +103,7 @@ async function watchRunning(
     return
   }
   const waits = await deps.queue.waitsWhere('fan-out', id, epoch)
-  // Overdue by the clock of Redis: the clock of the process that put it there was ahead.
+  // Overdue by the clock of Redis: the process that delayed it had a clock that was ahead.
   if (waits === 'for_its_time') await deps.queue.wake('fan-out', campaignJobId('fan-out', id, epoch))
   if (waits !== undefined) return watchAgainIn(watched, IN_LINE_MS)
   const found = await takeOver(deps.redis, id, SILENT_MS, heartbeat)
@@ -119,13 +119,13 @@ async function watchOne(deps: WatchDeps, active: ActiveCampaign, watched: WatchS
   if (campaign === undefined) return
   if (campaign.state === 'checking') {
     await deps.queue.add('preflight', id, campaign.epoch)
-    // While the job is there that changes nothing. When it has failed, it is not to be tried twice a second.
+    // Adding changes nothing while the job exists. Back off, so that a failed one is not retried twice a second.
     return backOff(watched)
   }
   const dueInMs = (campaign.scheduled_at ?? 0) - nowMs
   const isDue = campaign.state === 'scheduled' && dueInMs <= 0
   if (isDue && clockOffMs(deps.redis) !== 0) return watchAgainIn(watched, LATER_MS)
-  // Another time may be set meanwhile, an earlier one as well.
+  // The time may be changed meanwhile, also to an earlier one.
   if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return watchAgainIn(watched, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {

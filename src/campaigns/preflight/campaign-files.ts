@@ -1,5 +1,5 @@
-// The files that a campaign shows: those of the gallery are uploaded before it starts, so that a million messages need one upload;
-// links are named as what they are, a fetch for each person by WhatsApp.
+// The files that a campaign shows. Gallery files are uploaded before it starts, so that a million messages need one upload. Links get a
+// warning: WhatsApp fetches them for each person.
 import { cachedSender } from '../../accounts/senders.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import { referenceFaults } from '../../messages/accept/gallery-files.ts'
@@ -25,13 +25,12 @@ const contentOf = ({ definition }: Campaign, components: readonly Component[]): 
   template: { ...definition.template, components: [...components] },
 })
 
-/** What is wrong with the files of the gallery that a campaign shows, before anybody is read. */
+/** Problems of the gallery files that a campaign shows, found before any recipient is read. */
 export const fileFaults = (redis: Redis, campaign: Campaign, components: readonly Component[]): Promise<Fault[]> =>
   referenceFaults(redis, campaign.account, galleryFilesIn(contentOf(campaign, components)))
 
 /**
- * Has the files uploaded. `problems` keep the campaign from starting; with `warnings` it starts all the same, and its messages
- * wait where they must.
+ * Uploads the files. `problems` keep the campaign from starting; with `warnings` it starts anyway, and its messages wait if they must.
  */
 export async function uploadFiles(
   { redis, uploadedFor }: { redis: Redis; uploadedFor: UploadedFor },

@@ -1,5 +1,5 @@
-// The dry run of a run again: who would get a message and who would not, and why, found as the preflight of the run will
-// find it, with nothing written down.
+// The dry run of running a campaign again: who would get a message and who would not, and why, by the same code as the preflight but
+// without writing anything.
 import type { FileStore } from '../../files/store.ts'
 import type { ResumeClass } from '../../model/campaigns/definition.ts'
 import type { Campaign } from '../../recipients/campaigns.ts'
@@ -9,10 +9,10 @@ import { definitionOfRun, requireSomebody } from '../commands/run-again.ts'
 import { judgeAll, templateOf } from './preflight.ts'
 import { type Candidate, candidatesOf } from './recipient-sources.ts'
 
-/** So long a dry run looks: some 100,000 people. Of a longer list it tells what it has come to. */
+/** How long a dry run reads: some 100,000 people. For a longer list its result is partial. */
 const LOOK_MS = 2_000
 
-/** Plans a run; nothing is made. Throws a Refusal where a run would be refused. */
+/** Plans a run without creating it. Throws a Refusal where a run would be refused. */
 export async function planRun(
   deps: { redis: Redis; files: FileStore },
   campaign: Campaign,
@@ -37,5 +37,5 @@ export async function planRun(
   return { class: only, matched, complete, recipients, refused, skipped_capped, skipped_erased, problems }
 }
 
-/** A list that nobody keeps. */
+/** A list that discards what it gets. */
 const NOWHERE = { add: async () => {}, refuse: async () => {} }

@@ -1,7 +1,7 @@
-// The job `preflight`: reads the recipients once, freezes those who will get a message, and reports everything that stands in
-// the way. Dies in the middle: the job is taken up again and starts from the beginning with a list of its own; the
-// campaign's record names a list only once it is whole. A file that kills its worker each time is not tried for ever:
-// the starts are counted in Redis before the reading begins, and after three that did not end the campaign is blocked.
+// The job `preflight`: reads the recipients once, freezes those who will get a message, and reports all problems. If the process dies,
+// the job runs again from the beginning with a new list; the campaign's record names a list only once it is complete. A file that kills
+// its worker each time is not tried for ever: the starts are counted in Redis before reading begins, and after three that did not end
+// the campaign is blocked.
 
 import { findAccount } from '../../accounts/accounts.ts'
 import { findSender } from '../../accounts/senders.ts'
@@ -34,7 +34,7 @@ import { blockChecked, nobody } from '../fan-out/block.ts'
 import { fileFaults, type UploadedFor, uploadFiles } from './campaign-files.ts'
 import { type Candidate, candidatesOf, SourceProblem, unknownTags, withoutOptedOut } from './recipient-sources.ts'
 
-/** What a preflight needs. */
+/** Dependencies of a preflight. */
 export interface PreflightDeps {
   redis: Redis
   files: FileStore
@@ -45,9 +45,9 @@ export interface PreflightDeps {
 
 export type Tally = ReturnType<typeof nobody>
 
-/** So many starts may end with the death of their worker; then the campaign is blocked. */
+/** Starts that may end with the death of their worker before the campaign is blocked. */
 const MOST_STARTS = 3
-/** A Redis that is away gets this long to take the start back. */
+/** How long to wait for Redis to take the start back. */
 const LAST_WORDS_MS = 1_000
 
 /**
@@ -76,7 +76,7 @@ export async function preflight(
     await check(deps, campaign, stopped)
     return 'over'
   } catch (error) {
-    // Neither is the fault of the file. Should this not be written, it has one start less.
+    // Neither is the fault of the file. If this write is lost, it has one start less.
     const isStopped = error instanceof StoppedError
     const isAway = isRedisAway(error) || isFilesAway(error)
     if (campaign && (isStopped || isAway)) {
@@ -122,7 +122,7 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
     const ofValues = doubts.sentences().map((message) => ({ path: 'recipients', message }))
     const warnings = [...ofValues, ...(files?.warnings ?? [])]
     const frozen = { name: snapshot.name, template: template.template, files: files?.files ?? [], warnings }
-    // Cancelled meanwhile, or checked by another worker that took this one for dead.
+    // Cancelled meanwhile, or checked by another worker that considered this one dead.
     if (!(await report(deps, campaign, tally, problems, frozen))) await discardUnlessKept(deps, campaign, snapshot)
   } catch (error) {
     await discardUnlessKept(deps, campaign, snapshot)
@@ -134,8 +134,8 @@ async function check(deps: PreflightDeps, campaign: Campaign, stopped: AbortSign
 }
 
 /**
- * The move may have been made although its answer was lost, and then the campaign lives by this list. Without Redis
- * nobody can know: leftovers are purged later.
+ * The move may have been made although its answer was lost, and then the campaign uses this list. Without Redis that is unknown:
+ * leftovers are purged later.
  */
 async function discardUnlessKept(
   { redis }: PreflightDeps,
@@ -148,13 +148,13 @@ async function discardUnlessKept(
 
 interface CampaignTemplate {
   template: Template | undefined
-  /** What each recipient's values are held against; undefined when there is nothing to hold or no sense in it. */
+  /** Checks each recipient's values; undefined when there is nothing to check, or no template to check against. */
   shape: TemplateShape | undefined
   compiled: CompiledComponents
   problems: Fault[]
 }
 
-/** The template of a campaign as it is now, with what stands in the way of sending it. */
+/** The current template of a campaign, with what prevents sending it. */
 export async function templateOf(redis: Redis, campaign: Campaign): Promise<CampaignTemplate> {
   const { template: wanted } = campaign.definition
   const [sender, account, template, problem] = await Promise.all([
@@ -175,7 +175,7 @@ export async function templateOf(redis: Redis, campaign: Campaign): Promise<Camp
   return { template, shape: isFilledIn ? shape : undefined, compiled, problems: [...problems, ...faults] }
 }
 
-/** The same candidates; what is doubtful in their values is collected. */
+/** Passes the candidates through and collects doubtful text in their values. */
 async function* doubting(
   candidates: AsyncIterable<Candidate>,
   doubts: ReturnType<typeof createDoubts>,
@@ -194,8 +194,8 @@ async function* whileRunning(candidates: AsyncIterable<Candidate>, stopped: Abor
 }
 
 /**
- * Judges the candidates in their order and hands each to `list`, as one who gets a message or one who does not. What is
- * wrong with their source as a whole is added to `problems`.
+ * Checks the candidates in order and passes each to `list`, as accepted or refused. Problems of their source as a whole are added to
+ * `problems`.
  */
 export async function judgeAll(
   redis: Redis,
@@ -242,10 +242,10 @@ export async function judgeAll(
   return { ...tally, recipients: seen.size() }
 }
 
-/** What counts a candidate of this kind. */
+/** The counter for a candidate of this kind. */
 const LEFT_OUT = { excluded: 'excluded', capped: 'skipped_capped', erased: 'skipped_erased' } as const
 
-/** Writes down what was found; false when the campaign is not the one any more that was checked. */
+/** Stores the result; false when the campaign has changed since the check began. */
 async function report(
   deps: PreflightDeps,
   campaign: Campaign,
@@ -285,7 +285,7 @@ async function report(
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
   log.info({ campaign: idOf(campaign), state: moved.kind === 'missing' ? 'missing' : moved.state }, 'preflight.ended')
   if (moved.kind !== 'moved') return false
-  // Only what the record named before: an upload that is under way, or another preflight, may be writing beside it.
+  // Only the files that the record named before: an upload or another preflight may be writing others.
   await removeFiles(deps.files, campaign, [campaign.snapshot])
   return true
 }

@@ -26,7 +26,7 @@ import { type Row, RowsError, readRows } from '../../recipients/rows.ts'
 import { isErased, openSnapshot } from '../../recipients/snapshot.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/** Somebody who may become a recipient. `where` says to a person where in the source they stand. */
+/** Somebody who may become a recipient. `where` is their position in the source, for a person. */
 export type Candidate =
   | { kind: 'found'; where: string; to: string; values: string[] }
   | {
@@ -39,10 +39,10 @@ export type Candidate =
   | { kind: 'excluded' }
   /** Of an earlier campaign, and has had enough marketing for now. */
   | { kind: 'capped' }
-  /** Of an earlier campaign, and was erased since: nobody knows any more who it was. */
+  /** Of an earlier campaign, and was erased since: the person is unknown. */
   | { kind: 'erased' }
 
-/** Something about the source as a whole that stands in the way. */
+/** A problem of the source as a whole. */
 export class SourceProblem extends Error {
   override name = 'SourceProblem'
   readonly path: string
@@ -53,7 +53,7 @@ export class SourceProblem extends Error {
   }
 }
 
-/** All candidates in their order. `sources` says which values each needs. */
+/** All candidates in order. `sources` names the values that each needs. */
 export function candidatesOf(
   deps: { redis: Redis; files: FileStore },
   campaign: Campaign,
@@ -65,7 +65,7 @@ export function candidatesOf(
   return earlier(deps, campaign, recipients)
 }
 
-/** Tags that the account does not have. One in `except` would let people through who must get nothing. */
+/** Tags that the account does not have. A missing one in `except` would let people through who must get nothing. */
 export async function unknownTags(redis: Redis, { account, definition }: Campaign): Promise<Fault[]> {
   const { recipients } = definition
   if (!('tags' in recipients)) return []
@@ -170,7 +170,7 @@ async function* earlier(
   const before = id && (await findCampaign(redis, id))
   const notKept = new SourceProblem('recipients', `the campaign ${recipients.campaign} is not kept any more`)
   if (!before) throw notKept
-  // Without a state nothing was claimed, and of a cancelled campaign nothing ever will be.
+  // Without a state nothing was claimed, and in a cancelled campaign nothing ever will be.
   const stateOfTheRest: State | undefined = before.state === 'cancelled' ? 'cancelled' : undefined
   const snapshot = await openSnapshot(files, before, before.snapshot)
   const sender = await cachedSender(redis, before.lane)
@@ -181,9 +181,9 @@ async function* earlier(
     const people = await snapshot.read(index, EARLIER_AT_ONCE)
     const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
     const states = await readShownStates(redis, before.lane, ulids)
-    // What became of those whose record has expired, the campaign knows.
+    // The campaign has the state of those whose record has expired.
     const kept = await readRecipientStates(redis, before, index, people.length)
-    // Its states go with it. Read after that, they would say that nobody was sent anything.
+    // Its states expire with it. If they are read after that, nobody would seem to have been sent anything.
     if (stateOfTheRest !== undefined && !(await isKept(redis, before))) throw notKept
     const to = people.map((person) => person.to)
     const names = isMarketingToo ? await namesOfPeople(redis, before.account, to) : []
@@ -200,10 +200,10 @@ async function* earlier(
   }
 }
 
-// Candidates who want no advertising of the account are refused here already, so that the figures of a campaign are true
-// before it starts. A person who opts out later is found before their message is claimed.
+// Refuses candidates who have opted out, so that the figures of a campaign are right before it starts. Later opt-outs are checked before
+// a message is claimed.
 
-/** Candidates that are asked for together. */
+/** Candidates that are checked together. */
 const AT_ONCE = 500
 
 /** The same candidates in their order; those who have opted out are refused. */

@@ -13,7 +13,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord, UNLISTED_FIELD } from '../../redis/records.ts'
 
-/** Which of an account's campaigns are listed: those in one of the states, and of those a page. */
+/** Which of an account's campaigns to list: the states, and the page. */
 export interface CampaignPage {
   offset: number
   limit: number
@@ -21,21 +21,21 @@ export interface CampaignPage {
   states?: readonly CampaignState[] | undefined
 }
 
-/** What is read of a campaign to list it: neither what it sends nor its template. */
+/** The fields that a list reads: without content and template. */
 const listedSchema = campaignSchema.extend({ definition: jsonText.pipe(listedDefinitionSchema) }).omit({
   template: true,
 })
 export type ListedCampaign = z.infer<typeof listedSchema>
 const LISTED_FIELDS = [...Object.keys(listedSchema.shape), UNLISTED_FIELD]
 
-/** Names looked through at a time, and campaigns read at a time. */
+/** Names checked at a time, and campaigns read at a time. */
 const NAMES_AT_ONCE = 200
 const READ_AT_ONCE = 10
 
 /**
- * The account's campaigns, the latest first. Those that are not kept any more are taken off the list. Up to the page only
- * their states are looked at, in slices: an account has hundreds of campaigns, not millions, and an index by state would
- * be one more thing that can go wrong. The page comes a few at a time.
+ * The account's campaigns, the latest first. Expired ones are taken off the list. Up to the page only states are read, in slices: an
+ * account has hundreds of campaigns, not millions, and an index by state would be one more thing that can go wrong. The page is read a
+ * few at a time.
  */
 export async function* listCampaigns(
   redis: Redis,
@@ -70,14 +70,14 @@ export async function* listCampaigns(
   }
 }
 
-/** Takes those off the account's list that are not kept any more; listing them does so too. */
+/** Takes expired campaigns off the account's list, as listing does. */
 export async function trimCampaigns(redis: Redis, account: number): Promise<void> {
   const key = campaignsOfAccountKey(account)
   const gone = await goneAmong(redis, await redis.zrange(key, '0', '-1'))
   if (gone.length > 0) await redis.zrem(key, ...gone)
 }
 
-/** Those of these campaigns that are not kept any more, by their names. */
+/** The expired ones among these campaigns, by name. */
 export async function goneAmong(redis: Redis, names: readonly string[]): Promise<string[]> {
   const gone: string[] = []
   for (let at = 0; at < names.length; at += NAMES_AT_ONCE) {
@@ -93,7 +93,7 @@ export async function goneAmong(redis: Redis, names: readonly string[]): Promise
   return gone
 }
 
-/** The states of campaigns by their names, in one round trip; undefined for one that is not kept any more. */
+/** The states of campaigns by name, in one round trip; undefined for an expired one. */
 export async function statesOf(redis: Redis, names: readonly string[]) {
   return Promise.all(
     names.map(async (name) => {

@@ -26,8 +26,7 @@ export function openCampaignQueue(redis: Redis) {
   return {
     /**
      * Resolves once the job is in Redis. Adding the same one again changes nothing. Its priority is how many campaigns of
-     * the lane are awake: a worker takes up jobs one by one, so that those of a lane with thousands would be before the
-     * only one of another lane.
+     * the lane are active: Workers take jobs one by one, so thousands on one lane would otherwise precede the only one of another lane.
      */
     async add(job: CampaignJob, { lane, number }: CampaignId, epoch: number): Promise<void> {
       const jobId = campaignJobId(job, { lane, number }, epoch)
@@ -43,7 +42,7 @@ export function openCampaignQueue(redis: Redis) {
       return state === 'waiting' || state === 'prioritized' ? 'in_line' : undefined
     },
 
-    /** Has a job that waits for its time taken up now. Does nothing to one that does not wait, or is gone. */
+    /** Promotes a delayed job. Does nothing if it is not delayed, or gone. */
     async wake(job: CampaignJob, jobId: string): Promise<void> {
       if (redis.status === 'ready') await inTime(redis, () => promote(queues[job], jobId))
     },

@@ -8,17 +8,17 @@ import { defineScript } from '../../redis/lua.ts'
 import { cached, readRecord } from '../../redis/records.ts'
 import { goneAmong, statesOf } from './list.ts'
 
-/** States in which nothing was sent yet. From the others none comes back to these. */
+/** States in which nothing was sent yet. No other state leads back to these. */
 const NOT_STARTED: ReadonlySet<CampaignState> = new Set(['draft', 'checking', 'ready', 'blocked', 'scheduled'])
 /** One that is on the list and nowhere else is being created, unless it has been there for so long. */
 const CREATED_MS = 60_000
-/** A list that is full is looked through so often at most. */
+/** A full list is checked for removed drafts at most this often. */
 const LOOK_MS = 1_000
 
 const addScript = defineScript(import.meta.url, 'draft-add')
 const added = z.union([z.literal(0), z.literal(1)])
 
-/** Puts a draft on the list; false when the account has `most` already (0: there is no limit). Twice is once. */
+/** Puts a draft on the list; false when the account has `most` already (0: no limit). Idempotent. */
 export async function addDraft(
   redis: Redis,
   account: number,
@@ -33,7 +33,7 @@ export async function addDraft(
   return add()
 }
 
-/** Takes those off the list that are no drafts any more. */
+/** Takes campaigns off the list that are no drafts any more. */
 const removeStarted = cached(LOOK_MS, async (redis, account: number): Promise<number> => {
   const key = draftsOfAccountKey(account)
   const listed = await redis.zrange(key, '0', '-1', 'WITHSCORES')
@@ -48,7 +48,7 @@ const removeStarted = cached(LOOK_MS, async (redis, account: number): Promise<nu
   return over.length
 })
 
-/** How many campaigns of the account were not started. */
+/** The number of drafts of the account. */
 export async function countDrafts(redis: Redis, account: number): Promise<number> {
   await removeStarted(redis, account)
   return redis.zcard(draftsOfAccountKey(account))
@@ -57,7 +57,7 @@ export async function countDrafts(redis: Redis, account: number): Promise<number
 // How many bytes of uploaded rows an account keeps: one hash with the bytes of each campaign and their sum, changed in one
 // step. Those of campaigns that are gone are taken off it only when it is full, as with drafts.
 
-/** A hash that is full is looked through so often at most. */
+/** A full hash is checked for removed campaigns at most this often. */
 const ROWS_LOOK_MS = 1_000
 
 const keepScript = defineScript(import.meta.url, 'rows-keep')
@@ -71,8 +71,8 @@ interface Kept {
 }
 
 /**
- * Counts `bytes` for the campaign in place of what it had; not when the account would have more than `most` then (0: there
- * is no limit), and more than before.
+ * Counts `bytes` for the campaign in place of its former count; refuses an increase that would exceed `most` for the account (0: no
+ * limit).
  */
 export async function keepRows(
   redis: Redis,
@@ -107,7 +107,7 @@ export async function readRows(
   return read()
 }
 
-/** Takes campaigns off the hash that are not kept any more. */
+/** Takes expired campaigns off the hash. */
 const removeGone = cached(ROWS_LOOK_MS, async (redis, account: number): Promise<number> => {
   const names = (await redis.hkeys(rowsOfAccountKey(account))).filter((name) => name !== 'total')
   const gone = await goneAmong(redis, names)

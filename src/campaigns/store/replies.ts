@@ -1,15 +1,15 @@
-// Who of a campaign has answered. A received message is noted here when it comes in; a worker finds the campaign that it
-// answers (campaigns/replies.processor.ts) and sets a bit of its recipient, so that each counts once. A process that dies in
-// between leaves the note, and counting one again changes nothing.
+// Counts the recipients of a campaign who have answered. A received message is queued here; a worker finds the campaign that it answers
+// (campaigns/replies.processor.ts) and sets a bit for its recipient, so that each counts once. A process that dies in between leaves the
+// message queued; counting it again changes nothing.
 import { z } from 'zod'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignRepliedKey, repliesKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 
-/** Received messages of a lane that wait to be looked at; more are not counted. */
+/** Received messages of a lane that wait here; further ones are not counted. */
 const MOST_WAITING = 100_000
-/** What nobody has looked at for so long, as without a worker, is not counted any more. */
+/** Messages that have waited this long, as without a worker, are not counted any more. */
 const KEEP_MS = 3 * 86_400_000
 
 const addScript = defineScript(import.meta.url, 'reply-add')
@@ -17,20 +17,20 @@ const countScript = defineScript(import.meta.url, 'campaign-replied')
 
 /** A received message that may answer a campaign. */
 export interface Reply {
-  /** What stands for its id, see `inboundDigest`. */
+  /** The digest of its id, see `inboundDigest`. */
   message: string
   /** Epoch ms. */
   receivedAt: number
 }
 
-/** Notes that a message was received. Doing it again changes nothing. */
+/** Queues a received message. Idempotent. */
 export async function addReply(redis: Redis, lane: number, { message, receivedAt }: Reply): Promise<void> {
-  // First: a lane without replies is taken off when it is looked at.
+  // First: a lane without replies is taken off the list when it is read.
   await redis.sadd(rootKeys.replyLanes, lane)
   await addScript(redis, { replies: repliesKey(lane) }, { message, receivedAt, most: MOST_WAITING, keepMs: KEEP_MS })
 }
 
-/** Lanes that have replies to look at. */
+/** Lanes with replies that wait. */
 export const replyLanes = async (redis: Redis): Promise<number[]> =>
   (await redis.smembers(rootKeys.replyLanes)).map(Number)
 
@@ -40,7 +40,7 @@ export async function waitingReplies(redis: Redis, lane: number, most: number): 
   return flat.flatMap((message, i) => (i % 2 === 0 ? [{ message, receivedAt: Number(flat[i + 1]) }] : []))
 }
 
-/** Takes off those that were looked at, and the lane when none is left; one that comes meanwhile puts it back. */
+/** Removes handled replies, and the lane from the list when none is left; one that comes meanwhile puts it back. */
 export async function settleReplies(redis: Redis, lane: number, replies: readonly Reply[]): Promise<void> {
   if (replies.length > 0) await redis.zrem(repliesKey(lane), ...replies.map(({ message }) => message))
   if ((await redis.zcard(repliesKey(lane))) > 0) return
@@ -48,7 +48,7 @@ export async function settleReplies(redis: Redis, lane: number, replies: readonl
   if ((await redis.zcard(repliesKey(lane))) > 0) await redis.sadd(rootKeys.replyLanes, lane)
 }
 
-/** Counts the recipient at a place of the campaign's list as one who has answered; once, however often they do. */
+/** Marks the recipient at a place of the campaign's list as having answered; each counts once. */
 export async function countReplied(redis: Redis, { lane, number }: CampaignId, place: number): Promise<boolean> {
   const keys = {
     campaign: campaignKey(lane, number),

@@ -1,4 +1,4 @@
--- The heartbeat of a fan-out, also while a single step of it takes long. It ends its being parked.
+-- Writes the heartbeat of a fan-out, also during a long step, and ends its parking.
 --
 -- Keys:
 --   campaign  HASH

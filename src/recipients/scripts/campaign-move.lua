@@ -1,10 +1,9 @@
--- Moves a campaign to another state, if the one it is in allows it. Running it twice changes nothing the second time,
--- unless the move leads back to a state it starts from.
+-- Moves a campaign to another state, if its current one allows it. Idempotent, unless the move leads back to a state it starts from.
 --
 -- Keys:
 --   outbox    STREAM  events of the lane, if anybody wants them
 --   campaign  HASH
---   active    HASH    number -> state of the lane's campaigns that a worker looks after
+--   active    HASH    number -> state of the lane's active campaigns
 --   counts    HASH    of the campaign
 --   states    STRING  the states of its recipients
 --   closed    STRING  there once the lane's sender was removed
@@ -14,7 +13,7 @@
 --   allowed   {state, ...}: it is allowed from these
 --   to        new state
 --   inEpoch?  it must be in
---   begins    a new epoch begins, which ends whatever works for the old one
+--   begins    a new epoch begins, which ends the jobs of the old one
 --   rewind    how many recipients are fed once more
 --   keepMs    how long an ended campaign is kept
 --   writes    {name: value}: what is written besides; the value '@now' is the time

@@ -27,12 +27,12 @@ local epoch, moved, rate, pace = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next', 'furthest')
 if found[1] ~= 'running' then return { 'over', 0 } end
 local cursor = tonumber(found[3] or '0')
--- Somebody else may have moved it: two at work feed the same messages, which is harmless, but only one moves on.
+-- Another fan-out may have moved it: two feed the same messages, which is harmless, but only one moves on.
 local isMine = moved and cursor == moved.from
 local fed = isMine and math.max(0, moved.to - tonumber(found[4] or cursor)) or 0
 if fed > 0 then redis.call('HSET', campaign, 'furthest', moved.to) end
 if tonumber(found[2]) ~= epoch then
-  -- Taken over while it fed: what it put on the lane is there all the same, and need not be fed once more.
+  -- Taken over while it fed: what it put on the lane is there anyway, and need not be fed again.
   if isMine and moved.to > cursor then redis.call('HSET', campaign, 'next', moved.to) end
   return { 'over', fed }
 end
@@ -48,7 +48,7 @@ for _, state in ipairs(redis.call('HVALS', activeCampaigns)) do
 end
 local backlog = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
   + redis.call('ZCARD', delayed) + redis.call('LLEN', active)
--- Such as those of people who have had enough marketing, up to a day: they must not keep others from being fed.
+-- Jobs that are delayed for long, such as those of capped people, must not keep others from being fed.
 local later = redis.call('ZCOUNT', delayed, scoreFrom(now + SOON_MS), '+inf')
 local chunks = redis.call('LLEN', chunksWaiting) + redis.call('ZCARD', chunksDelayed) + redis.call('LLEN', chunksActive)
 local times = tonumber(redis.call('GET', throttled) or '0')

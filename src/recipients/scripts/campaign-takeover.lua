@@ -6,8 +6,8 @@
 -- Arguments:
 --   silentMs
 --   seenHeartbeat? the heartbeat that the caller saw before; without it, it need not have seen one
--- Output: {'taken', new epoch}; {'on', latest heartbeat} when it is being worked on, or may be: after a Redis that stood
---   still the heartbeat is old although it is on its way; {'over'} when the campaign does not run
+-- Output: {'taken', new epoch}; {'on', latest heartbeat} when it is being worked on, or may be: after a stall of Redis the
+--   heartbeat is old although a new one is on its way; {'over'} when the campaign does not run
 local campaign = unpack(KEYS)
 local silentMs, seenHeartbeat = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('HMGET', campaign, 'state', 'beat')

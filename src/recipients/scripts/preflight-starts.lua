@@ -1,5 +1,5 @@
--- Writes down how many preflights of a campaign have begun without an end, unless another check of it has begun since.
--- Running it twice changes nothing the second time.
+-- Records how many preflights of a campaign have begun without an end, unless another check of it has begun since.
+-- Idempotent.
 --
 -- Keys:
 --   campaign  HASH  the campaign

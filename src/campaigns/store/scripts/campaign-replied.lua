@@ -1,4 +1,4 @@
--- Counts a recipient of a campaign as one who has answered, once.
+-- Marks a recipient of a campaign as having answered; each counts once.
 --
 -- Keys:
 --   campaign  HASH
@@ -9,11 +9,11 @@
 -- Output: 1 when they had not answered before
 local campaign, counts, replied = unpack(KEYS)
 local place = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
--- An id that was not made from the list must not make the string grow; nothing is kept of a campaign that is not.
+-- An id that was not made from the list must not make the string grow; nothing is stored for an expired campaign.
 if place >= tonumber(redis.call('HGET', campaign, 'total') or '0') then return 0 end
 if redis.call('SETBIT', replied, place, 1) == 1 then return 0 end
 redis.call('HINCRBY', counts, 'replied', 1)
--- Of an ended campaign both end with it; one that goes on has no end.
+-- Both expire with an ended campaign; an active one does not expire.
 local ttl = redis.call('PTTL', campaign)
 if ttl > 0 then
   for _, key in ipairs({ counts, replied }) do

@@ -1,4 +1,4 @@
--- Puts a draft on the list of its account if there is room. Running it twice changes nothing the second time.
+-- Puts a draft on the list of its account if there is room. Idempotent.
 --
 -- Keys:
 --   drafts  ZSET  campaign id -> when it was created

@@ -1,7 +1,7 @@
--- Notes a received message of a lane that may answer one of its campaigns.
+-- Queues a received message of a lane that may answer one of its campaigns.
 --
 -- Keys:
---   replies     ZSET  what stands for its id -> when it was received (ms)
+--   replies     ZSET  digest of its id -> when it was received (ms)
 -- Arguments:
 --   message
 --   receivedAt

@@ -1,5 +1,4 @@
--- Counts the bytes of a campaign's rows in place of those it had, if there is room. Running it twice changes nothing the
--- second time.
+-- Counts the bytes of a campaign's rows in place of those it had, if there is room. Idempotent.
 --
 -- Keys:
 --   rows   HASH  campaign id -> bytes, and `total`
