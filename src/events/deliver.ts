@@ -1,4 +1,4 @@
-// One delivery to an endpoint: makes the documents of its events, posts them, and notes how that ended.
+// One delivery to an endpoint: builds the documents of its events, posts them, and records the result.
 import { createHash } from 'node:crypto'
 import { type Agent, request } from 'undici'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
@@ -18,15 +18,15 @@ import { documentsOf } from './store/documents.ts'
 import { secretsAt } from './store/endpoint-secrets.ts'
 import { type Endpoint, noteOutcome } from './store/endpoints.ts'
 
-/** A success is noted at the endpoint at most so often. */
+/** A success is recorded at the endpoint at most this often. */
 const NOTE_SUCCESS_MS = 5_000
 
-/** An endpoint that is delivered to: its record, and what this process knows of it besides. */
+/** An endpoint that is delivered to: its record, and this process's state of it. */
 export interface Target {
   endpoint: Endpoint
   agent: Agent
   senders: ReadonlyMap<number, Sender>
-  /** Failures in a row, of whatever kind of delivery. */
+  /** Failures in a row, of any kind of delivery. */
   failures: number
   /** Nothing new is delivered before (`performance.now()`). */
   pausedUntil: number
@@ -34,7 +34,7 @@ export interface Target {
   successNotedAt: number
 }
 
-/** What a delivery needs of the process; the seal opens the secrets that it is signed with. */
+/** Dependencies of a delivery; the seal opens its signing secrets. */
 export interface DeliveryDeps {
   redis: Redis
   log: Log
@@ -43,7 +43,7 @@ export interface DeliveryDeps {
   nowMs: () => Promise<number>
 }
 
-/** How delivery ended. `gone`: it is disabled from now on. `stopped`: this process stops, and nobody knows. */
+/** The result of a delivery. `gone`: the endpoint is disabled from now on. `stopped`: this process stops, and the result is unknown. */
 export type DeliveryEnd =
   | { kind: 'taken' }
   | { kind: 'failed'; askedMs: number | undefined }
@@ -58,8 +58,8 @@ const deliveryId = (refs: readonly string[]): string =>
   `bat_${createHash('sha256').update(refs.join(' ')).digest('base64url').slice(0, 27)}`
 
 /**
- * Delivers these events to the endpoint, in one POST. `attempt` is 1 at first; `retryIn` says in how many ms it is tried
- * again if it fails. Events whose message is not kept any more are left out; with none left nothing is posted.
+ * Delivers these events to the endpoint, in one POST. `attempt` counts from 1; `retryIn` is the delay (ms) before the next try if it
+ * fails. Events whose message has expired are left out; with none left nothing is posted.
  */
 export async function deliver(
   deps: DeliveryDeps,
@@ -101,7 +101,7 @@ export async function send(
   how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<DeliveryEnd> {
   const { redis, log, seal } = deps
-  // As it is asked. By the time it has answered it may have been changed.
+  // The current address: by the time of the answer it may have been changed.
   const { endpoint } = target
   const know = (fields: Partial<Endpoint>): void => {
     if (target.endpoint.url === endpoint.url) target.endpoint = { ...target.endpoint, ...fields }
@@ -118,7 +118,7 @@ export async function send(
   const nowMs = beganMs + tookMs
   const ok = status !== undefined && status >= 200 && status < 300
   const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
-  // Written while the next delivery is made: each write waits for the disk of Redis.
+  // Written during the next delivery: each write waits for the disk of Redis.
   noteAttempt(redis, endpoint.account, endpoint.id, {
     at: iso(nowMs),
     delivery: id,
@@ -160,9 +160,9 @@ export async function send(
 
 // One POST to an endpoint, signed, and how it was answered. Never redirected, never repeated here.
 
-/** From here to the last byte of the answer. */
+/** Time for the whole request, until the last byte of the answer. */
 const TIMEOUT_MS = 15_000
-/** Of an answer so much is read; the rest is not waited for. */
+/** Bytes of an answer that are read; the rest is ignored. */
 const ANSWER_BYTES = 4_096
 
 /** How an endpoint answered. */
@@ -175,7 +175,7 @@ export interface PostEnd {
   tookMs: number
 }
 
-/** POSTs a body at `atMs` (epoch ms) and never rejects. `secrets`: it is signed with each of them. `stopped` cuts it off. */
+/** POSTs a body at `atMs` (epoch ms) and never rejects. `secrets`: it is signed with each of them. `stopped` aborts it. */
 async function postEvents(
   agent: Agent,
   url: string,
@@ -204,17 +204,17 @@ async function postEvents(
       const bytes = Buffer.from(chunk)
       answer += bytes.subarray(0, ANSWER_BYTES - read).toString()
       read += bytes.length
-      // Leaving the loop closes the connection, which nobody shall keep busy by talking.
+      // Leaving the loop closes the connection, so that an endless answer cannot keep it busy.
       if (read > ANSWER_BYTES) break
     }
   } catch (error) {
-    // What was answered counts, also when the rest of it never came.
+    // The status counts even if the rest of the answer never came.
     if (status === undefined) problem = sentenceOf(error)
   }
   return { status, problem, answer, askedMs, tookMs: Math.round(performance.now() - began) }
 }
 
-/** The kinds of failure that say more than that there was none; nothing of the network behind it is shown. */
+/** Failures with a sentence of their own; nothing about the network behind the endpoint is shown. */
 const SENTENCES: Readonly<Record<string, string>> = {
   UNSAFE_TARGET: 'it leads to an address that is not allowed',
   ECONNREFUSED: 'the connection was refused',

@@ -14,14 +14,14 @@ import { ACCOUNT_SOURCE, type OutboxEntry, readRange } from './store/outbox.ts'
 
 /** Requests to one endpoint at a time, over as many connections. */
 export const MOST_AT_ONCE = 8
-/** A source that had something new is looked at again after this, one that has been still for long after the other. */
+/** How soon a source with new events is read again, and one that has been quiet for long. */
 const LOOK_MS = 20
 const LOOK_STILL_MS = 300
-/** A source is still when nothing came for so long. */
+/** A source is quiet when nothing came for so long. */
 const STILL_AFTER_MS = 5_000
 /**
- * Entries read at a time: as many as are likely to hold what is wanted, within these bounds. One holds what a step changed, a
- * line for each of up to a hundred messages.
+ * Entries read at a time: an estimate of what is needed, within these bounds. An entry holds the changes of a step, a line for each of
+ * up to a hundred messages.
  */
 const FEWEST_ENTRIES = 10
 const MOST_ENTRIES = 300
@@ -30,7 +30,7 @@ const AHEAD = 2
 /** An endpoint that has so many deliveries waiting for a retry gets nothing new until there are fewer. */
 const MOST_WAITING = 1_000
 const FULL_LOOK_MS = 2_000
-/** An endpoint that takes something again after so many rounds that failed has been away: what waits is tried at once. */
+/** An endpoint that succeeds after so many failed rounds was away: its retries are tried at once. */
 const AWAY_ROUNDS = 3
 
 interface Source {
@@ -44,23 +44,23 @@ interface Source {
   density: number
 }
 
-/** The pump of one endpoint. `step` does one round and says how long (ms) to wait for the next; it rejects when Redis is away. */
+/** The pump of one endpoint. `step` does one round and returns the wait (ms) until the next; it rejects when Redis is away. */
 export function createPump(deps: DeliveryDeps, target: Target, retries: Retries) {
   const sources = new Map<number, Source>()
   /** Since when (`performance.now()`) the first event waits for its batch to fill. */
   let batchSince: number | undefined
-  /** Rounds in a row in which something was not taken. */
+  /** Failed rounds in a row. */
   let failedRounds = 0
   let moving: Promise<void> = Promise.resolve()
 
   async function know(): Promise<void> {
     const wanted = [ACCOUNT_SOURCE, ...target.senders.keys()]
-    // Lanes that nothing is kept of any more.
+    // Lanes that have been forgotten.
     for (const source of sources.keys())
       if (source !== ACCOUNT_SOURCE && !target.senders.has(source)) sources.delete(source)
     if (wanted.every((source) => sources.has(source))) return
     const cursors = await readCursors(deps.redis, target.endpoint)
-    // From its creation on.
+    // New lanes are read from their creation on.
     const first = `${target.endpoint.created_at - 1}-0`
     for (const source of wanted) {
       if (sources.has(source)) continue
@@ -131,8 +131,8 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
   }
 
   /**
-   * Moves its places on while the next round is done: each write waits for the disk of Redis. Moves stay in their order,
-   * as all go over one connection, and no more than one is under way.
+   * Moves the cursors during the next round: each write waits for the disk of Redis. Moves stay in order, because all go over one
+   * connection and at most one is in flight.
    */
   async function moveOn(taken: readonly { source: number; state: Source; count: number }[]): Promise<void> {
     const before = moving
@@ -149,7 +149,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       // Another process has delivered meanwhile, or the endpoint is removed: go on from where the cursors stand now.
       if (!isMoved) sources.clear()
     })
-    // The next await gets its failure.
+    // The next await receives its failure.
     moving.catch(() => sources.clear())
   }
 
@@ -164,7 +164,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       parts.map(async (part) => {
         for (let from = 0; from < part.length && isWhole; from += most) {
           const some = part.slice(from, from + most)
-          // One failure is enough of a round: the rest of it waits like the first.
+          // One failure ends the round: the rest waits like the first.
           if (hasFailed) {
             await retries.park(some, 0, waitMs)
             continue
@@ -216,7 +216,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       }
       batchSince = undefined
       if (events.length > 0) {
-        // The next events are read while these are delivered. A Redis that is away is noticed by the next round.
+        // The next events are read during this delivery. The next round notices if Redis is away.
         const ahead = target.failures > 0 ? undefined : look(performance.now(), AHEAD * enough).catch(() => undefined)
         const isWhole = await deliverAll(events, stopped)
         await ahead

@@ -24,20 +24,20 @@ import { dueQueues, noteDue, noteLookedAt, noteQueues, type QueueOwner, removeQu
 import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
 
-/** How often a worker asks whether it is the relay, and the relay looks for changes of endpoints. */
+/** How often a worker runs for election, and the relay reads changes of endpoints. */
 const ELECT_MS = 800
-/** How often outboxes are looked after. */
+/** How often outboxes are maintained. */
 const MAINTAIN_MS = 5_000
-/** How often accounts are looked for that should be listened to and are not. */
+/** How often accounts are searched whose outboxes should be open but are not. */
 const LISTEN_AGAIN_MS = 60_000
-/** Queues of endpoints looked at in one go. */
+/** Queues of endpoints checked at a time. */
 const MOST_DUE = 1_000
-/** The queue of an endpoint that is no more is removed once more after this if that failed. */
+/** Delay before removing the queue of a removed endpoint is tried again. */
 const REMOVE_AGAIN_MS = 5_000
-/** A stop waits for Redis so long. */
+/** How long a stop waits for Redis. */
 const LAST_WORDS_MS = 500
 
-/** What delivery needs. `worker` is the name of this process. */
+/** Dependencies of delivery. `worker` is the name of this process. */
 export interface RelayDeps {
   redis: Redis
   config: Pick<Config, 'events'>
@@ -59,7 +59,7 @@ export function startRelay(deps: RelayDeps) {
 
   const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-  /** Starts, updates and stops deliveries, so that every endpoint that there is now has one. */
+  /** Starts, updates and stops deliveries, so that every existing endpoint has one. */
   async function refresh(): Promise<void> {
     const current = new Map<string, Endpoint>()
     for (const account of await listeningAccounts(redis)) {
@@ -107,7 +107,7 @@ export function startRelay(deps: RelayDeps) {
   const electing = repeatedly(
     ELECT_MS,
     async () => {
-      // A Redis that is away elects nobody: somebody else may be the relay by the time it is back.
+      // While Redis is away nobody is elected: another worker may be the relay when it is back.
       if (isRelay && performance.now() - electedAt > ELECTED_MS) await stopAll(LAST_WORDS_MS)
       isRelay = await holdLease(redis, rootKeys.relay, { holder: worker, ms: ELECTED_MS })
       if (!isRelay) return stopAll(LAST_WORDS_MS)
@@ -143,12 +143,12 @@ export function startRelay(deps: RelayDeps) {
   }
 }
 
-/** The pump rests so long (ms) after a round that could not be done, as when Redis is away. */
+/** Wait (ms) of the pump after a failed round, as when Redis is away. */
 const TROUBLE_MS = 500
 
 type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
 
-/** Delivers to an endpoint from now on. */
+/** Starts delivering to an endpoint. */
 function startEndpointDelivery(
   deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
   endpoint: Endpoint,
@@ -181,9 +181,9 @@ function startEndpointDelivery(
     waiting: retries.waiting,
     oldestWaiting: pump.oldestWaiting,
 
-    /** As it is kept now. */
+    /** Updates its record. */
     update(now: Endpoint, nowSenders: ReadonlyMap<number, Sender>): void {
-      // Enabled again: what it did before does not count.
+      // Enabled again: earlier failures do not count.
       if (now.enabled && !target.endpoint.enabled) {
         target.failures = 0
         target.pausedUntil = 0
@@ -192,10 +192,10 @@ function startEndpointDelivery(
       target.senders = nowSenders
     },
 
-    /** Its queue may hold something that is due. */
+    /** Checks its queue for due jobs. */
     lookAtQueue: retries.look,
 
-    /** Ends within `limitMs`; what is under way is cut off, and delivered again by the next relay. */
+    /** Ends within `limitMs`; deliveries in flight are aborted, and made again by the next relay. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
       await waitAtMost(limitMs, running)
@@ -205,12 +205,12 @@ function startEndpointDelivery(
   }
 }
 
-// How delivery stands, for the metrics of every process: only the relay knows.
+// The state of delivery, for the metrics of every process: only the relay has it.
 
-/** Old figures are not shown as if they were still true. */
+/** Older figures are not shown. */
 const KEPT_MS = 30_000
 
-/** Writes it down; `nowMs` is Redis' time. */
+/** Stores the figures; `nowMs` is Redis' time. */
 async function noteStatus(redis: Redis, deliveries: readonly EndpointDelivery[], nowMs: number): Promise<void> {
   const enabled = deliveries.filter(({ target }) => target.endpoint.enabled)
   const waiting = await Promise.all(deliveries.map((delivery) => delivery.waiting()))

@@ -27,12 +27,12 @@ import { failedDeliveries, findReplay, noteReplay, type Replay, type ReplayOrder
 
 /** Retries of one endpoint at a time. */
 const CONCURRENCY = 4
-/** Nothing is tried at an endpoint that is disabled; a look at it is due after this. */
+/** A disabled endpoint gets nothing; it is checked again after this. */
 const DISABLED_WAIT_MS = 600_000
 const REDIS_AWAY_MS = 1_000
-/** A worker notes for so long ahead that it works on a queue. */
+/** Lease of a worker on a queue. */
 const HELD_MS = 30_000
-/** Jobs that are tried at once when an endpoint takes something again. */
+/** Jobs that are tried at once when an endpoint succeeds again. */
 const PROMOTED = 1_000
 
 /** Whether a queue is worth working on: its next job is due within a second. */
@@ -40,7 +40,7 @@ const isSoon = (inMs: number | undefined): boolean => inMs !== undefined && inMs
 
 export type Retries = ReturnType<typeof createRetries>
 
-/** The retries of one endpoint. `stopped` cuts off what is under way. */
+/** The retries of one endpoint. `stopped` aborts those in flight. */
 export function createRetries(
   deps: DeliveryDeps & { config: Pick<Config, 'events'> },
   target: Target,
@@ -91,7 +91,7 @@ export function createRetries(
     }
     const end = await deliver(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
     if (end.kind === 'taken') return { kind: 'done' }
-    // Nobody knows whether it was taken: it is tried once more, and counts as if it had never been.
+    // Its result is unknown: it is tried again, and this try does not count.
     if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
     if (end.kind === 'gone') return { kind: 'waits', ms: DISABLED_WAIT_MS }
     await job.updateData({ ...rest, refs, failures: failures + 1 })
@@ -99,7 +99,7 @@ export function createRetries(
     return ms === undefined ? { kind: 'dead_letter', reason: 'all its tries are used up' } : { kind: 'waits', ms }
   }
 
-  /** The events that a job stands for, as far as they are kept. */
+  /** The events of a job, without expired ones. */
   async function eventsOf(refs: readonly string[]): Promise<PlacedEvent[]> {
     const entries = new Map(refs.map((ref) => [ref.slice(0, ref.lastIndexOf(':')), ref.split(':')]))
     const wanted = new Set(refs)
@@ -133,7 +133,7 @@ export function createRetries(
     renewing = setInterval(() => void renew(opened), HELD_MS / 30)
   }
 
-  /** Goes on noting that the queue is worked on, until nothing of it is due. */
+  /** Renews the lease on the queue until nothing of it is due. */
   async function renew(opened: Worker): Promise<void> {
     try {
       if (isSoon(await dueInMs(redis, queue, owner))) return await noteLookedAt(redis, owner, HELD_MS)
@@ -148,7 +148,7 @@ export function createRetries(
     }
   }
 
-  /** Works on the queue if something of it is due. Dying on the way leaves a queue that is looked at again by itself. */
+  /** Works on the queue if something of it is due. Dying in between leaves a queue that is checked again later. */
   async function look(): Promise<void> {
     if (worker !== undefined) return
     await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
@@ -159,19 +159,19 @@ export function createRetries(
 
   return {
     look,
-    /** Events that were not taken, or not tried after others were not; resolves once a job stands for them. */
+    /** Queues events whose delivery failed, or was not tried after another failed; resolves once their job exists. */
     async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
       const refs = events.map(refOf)
       const jobId = `dlv_${refs[0]?.replaceAll(':', '_')}_${refs.length}_${refs.at(-1)?.replaceAll(':', '_')}`
       await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId })
     },
-    /** How long (ms) a delivery waits that has failed for the first time. */
+    /** The wait (ms) after a first failure. */
     firstWaitMs: (askedMs: number | undefined): number => waitOf(1, askedMs) ?? 0,
     async waiting(): Promise<number> {
       const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed')
       return wait + delayed
     },
-    /** The endpoint takes something again: what waits is tried now. */
+    /** The endpoint succeeds again: tries what waits now. */
     async promote(): Promise<void> {
       await queue.promoteJobs({ count: PROMOTED })
       open()
@@ -184,14 +184,14 @@ export function createRetries(
   }
 }
 
-// Works on a replay, a page a turn, in between the other jobs of the endpoint's queue.
+// Processes a replay page by page, in between the other jobs of the endpoint's queue.
 //
 // Dying within a page delivers its events again, under the same ids.
 
 /** A replay whose endpoint fails is tried again after this. */
 const FAILING_WAIT_MS = 30_000
 
-/** Does a page. How long (ms) until the next; undefined when it is done, or not kept any more. */
+/** Delivers a page. Returns the wait (ms) until the next; undefined when the replay is done, or expired. */
 async function takeReplayTurn(
   deps: DeliveryDeps,
   target: Target,
@@ -236,11 +236,11 @@ async function deliverPage(
   return true
 }
 
-/** Has those deliveries tried now that wait for a retry or were given up. How many events they hold. */
+/** Retries deliveries that wait or were given up. Returns how many events they hold. */
 async function retryFailed(queue: Queue<EventJob>, order: ReplayOrder): Promise<number> {
   let count = 0
   for (const { id, data } of await failedDeliveries(queue, order)) {
-    // Neither, when it was taken up meanwhile.
+    // False for both if it was taken meanwhile.
     if ((await promote(queue, id)) || (await retry(queue, id, { ...data, failures: 0 }))) count += data.refs.length
   }
   return count

@@ -1,9 +1,9 @@
-// Acts on what the provider says of more than one message, however it says so: in the answer to a message or an upload, in
-// a status that a webhook brings or a poll finds, in an error about a number. What becomes of the message itself its caller
-// writes down: after an answer that proves it unsent it waits, after a report it has failed.
+// Acts on a provider's problem that concerns more than one message, from any source: the answer to a message or an upload, a status by
+// webhook or poll, an error about a number. The caller records the outcome of the message itself: after an answer that proves it unsent
+// it waits, after a report it has failed.
 //
-// A report may come late, and again. What it asks for ends by the time at which WhatsApp says that it happened, and what a
-// person has resumed since then stays as it is.
+// A report may come late, and repeatedly. Its effects expire counting from the time that WhatsApp gives, and do not undo what a person has
+// resumed since then.
 import { findSender } from '../accounts/senders.ts'
 import { type CampaignRefusals, notifyCampaigns } from '../campaigns/fan-out/circuit-breaker.ts'
 import type { Log } from '../kernel/log.ts'
@@ -23,16 +23,16 @@ export interface ActDeps {
   refusals: CampaignRefusals
 }
 
-/** What it was said about. */
+/** The subject of the problem. */
 export interface Subject {
   lane: number
   /** Number of the campaign of the message. */
   run?: number | undefined
-  /** The rest of the lane waits for how the message ends. */
+  /** The rest of the lane waits for the end of this message. */
   isProbe?: boolean | undefined
 }
 
-/** What came of it, for the message: its campaign was paused for it, or its lane waits for so long. */
+/** The effect on the message: its campaign was paused, or its lane waits for so long. */
 export interface Acted {
   isOfCampaign: boolean
   waitMs?: number
@@ -42,10 +42,10 @@ const OF_NOBODY_ELSE: Acted = { isOfCampaign: false }
 
 /** A lane whose provider does not answer, or holds its campaigns back, is probed first after this. */
 export const FIRST_WAIT_MS = 1_000
-/** While WhatsApp holds a number back for spam, one message asks so often whether it sends. */
+/** How often one message probes a number that WhatsApp holds back for spam. */
 const SPAM_PROBE_MS = 60_000
 
-/** Any number of times. Rejects when Redis refuses it; the next message that draws the same brings it again. */
+/** Idempotent. Rejects when Redis refuses it; the next message with the same refusal repeats it. */
 export async function actOn(deps: ActDeps, subject: Subject, outcome: Outcome, reported?: Reported): Promise<Acted> {
   const { lane, run } = subject
   switch (outcome.kind) {
@@ -58,7 +58,7 @@ export async function actOn(deps: ActDeps, subject: Subject, outcome: Outcome, r
     case 'lane_waits': {
       const ms = leftOf(outcome.laneMs, reported)
       if (ms <= 0) return OF_NOBODY_ELSE
-      // After an answer the step that proves the message unsent has done so.
+      // After an answer, the step that proves the message unsent has done this.
       if (reported) await coolLane(deps.redis, lane, ms, outcome.problem)
       await notifyCampaigns(deps.redis, lane, outcome)
       return OF_NOBODY_ELSE
@@ -84,7 +84,7 @@ export async function actOn(deps: ActDeps, subject: Subject, outcome: Outcome, r
 const leftOf = (ms: number, reported: Reported | undefined): number =>
   reported === undefined ? ms : latestOf(reported) + ms - Date.now()
 
-/** Stops the lane until a person resumes it. */
+/** Pauses the lane until a person resumes it. */
 export async function stopSender(
   { redis, lanes, log }: Omit<ActDeps, 'refusals'>,
   lane: number,
@@ -95,28 +95,28 @@ export async function stopSender(
   if (reported !== undefined) {
     const sender = await findSender(redis, lane)
     if (sender === undefined || sender.resumed_at > latestOf(reported)) return
-    // A thousand reports of one webhook may say the same.
+    // One webhook may contain a thousand reports of it.
     if (sender.paused_for === reason && (await lanes.isPaused(lane))) return
   }
   await blockLane(redis, lanes, lane, reason)
   log.error({ lane, code: problem.code, sentence: reason }, 'sender.blocked')
 }
 
-/** What a person reads, who looks a code up: it is in it whatever the provider's own words are. */
+/** The sentence for a person, which always contains the code, so that it can be looked up. */
 function reasonOf({ code, sentence }: Problem): string {
   const shown = masked(sentence)
   const isNamed = !/^\d+$/.test(code) || shown.includes(`code ${code})`)
   return isNamed ? shown : `${shown} (code ${code})`
 }
 
-/** One transactional message at once asks whether the number sends at all, and then one a minute. Returns how long until then. */
+/** Probes the number with one transactional message now and then one a minute. Returns the time until then. */
 async function restNumber(
   { redis, log }: ActDeps,
   { lane, isProbe = false }: Subject,
   ms: number,
   problem: Problem,
 ): Promise<number> {
-  // First, so that no message of a campaign is the probe. A full Redis refuses it, but not what follows.
+  // First, so that the probe is no message of a campaign. A full Redis refuses this, but not what follows.
   const [rests] = await Promise.allSettled([restCampaigns(redis, lane, ms, problem)])
   const firstMs = isProbe ? SPAM_PROBE_MS : FIRST_WAIT_MS
   const probed = await coolForProbe(redis, lane, { firstMs, mostMs: SPAM_PROBE_MS, isProbe }, problem)

@@ -1,5 +1,5 @@
-// Whom a webhook of WhatsApp concerns. It names the account at WhatsApp (WABA), and sometimes a number; ours are found by the
-// number, else by the `waba_id` of senders, else by the address that the webhook came to.
+// The accounts and senders that a webhook of WhatsApp affects. It names the account at WhatsApp (WABA), and sometimes a number; ours are
+// found by the number, else by the `waba_id` of senders, else by the address that the webhook was posted to.
 import { listReadableSenders, type Sender, senderOfPhoneNumberId } from '../accounts/senders.ts'
 import type { AccountUpdate } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -11,8 +11,8 @@ export interface Affected {
 }
 
 /**
- * Whom it concerns; `account` is the one of the address it came to, undefined for the address of the installation. Nobody
- * where that cannot be told: one account must not learn what another is told, nor stop for it.
+ * The affected accounts; `account` is that of the address, undefined for the address of the installation. Empty when it is unknown: one
+ * account must not learn of another's updates, nor stop for them.
  */
 export async function affectedBy(
   redis: Redis,

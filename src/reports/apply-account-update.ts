@@ -1,5 +1,5 @@
-// Takes what a webhook tells besides messages: changes what it is about, then keeps a notice. Each part can be done any
-// number of times and in any order: a process that dies in between answers no 200, and WhatsApp posts the webhook again.
+// Applies an account update: changes its subject, then keeps a notice. Each part is idempotent and order-independent: a process that dies
+// in between answers no 200, and WhatsApp posts the webhook again.
 
 import { findSender, markBlockApplied, type Sender, updateSender } from '../accounts/senders.ts'
 import { updateTemplateState } from '../accounts/template-states.ts'
@@ -20,16 +20,16 @@ import { type Kept, keepNotice } from './notices.ts'
 export interface AccountUpdateDeps {
   redis: Redis
   queues: LaneQueues
-  /** How long an ended campaign can be looked at. */
+  /** How long an ended campaign is kept. */
   retentionMs: number
 }
 
-/** A text of WhatsApp is cut there, in a notice and in the reason of a pause. */
+/** Most characters of WhatsApp's text in a notice and in the reason of a pause. */
 const SENTENCE_MAX = 300
 
 /**
- * Changes what the update is about and keeps it as a notice of each account it concerns, else of the installation.
- * `account` is the one of the address it came to. Says what came of each notice.
+ * Applies the update and keeps it as a notice of each affected account, else of the installation. `account` is that of the address. Returns
+ * the result for each notice.
  */
 export async function applyAccountUpdate(
   deps: AccountUpdateDeps,
@@ -37,18 +37,18 @@ export async function applyAccountUpdate(
   account: number | undefined,
 ): Promise<Kept[]> {
   const nowMs = Date.now()
-  // A time in the future comes from a wrong clock, and nothing would be newer than it for so long.
+  // A time in the future comes from a wrong clock, and until then nothing would be newer.
   const atMs = Math.min(update.atMs ?? nowMs, nowMs)
   const isTimed = update.atMs !== undefined
   const affected = await affectedBy(deps.redis, update, account)
   for (const each of affected) for (const change of update.changes) await apply(deps, each, { update, change, atMs })
-  // What the webhook does not say of a template, its list does.
+  // The list of templates has what the webhook leaves out.
   if (update.template !== undefined) for (const each of affected) await listAgain(deps.redis, each, update)
   const to = affected.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : affected
   const kept: Kept[] = []
   for (const each of to)
     kept.push(await keepNotice(deps.redis, noticeOf(update, each, { atMs, nowMs }), { nowMs, isTimed }))
-  // Not of a webhook that WhatsApp brings again.
+  // Not for a webhook that WhatsApp repeats.
   if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(update)
   return kept
 }
@@ -94,14 +94,14 @@ async function apply(
   switch (change.of) {
     case 'template': {
       const { template } = update
-      // An address of an account hears of accounts at WhatsApp that are none of its senders'.
+      // The address of an account also gets updates of accounts at WhatsApp that none of its senders belongs to.
       if (template === undefined || senders.length === 0) return
       const freshness = await updateTemplateState(redis, account, template, { ...change, atMs })
       if (change.group === 'status' && freshness !== 'older') await pauseForTemplate(deps, account, template)
       return
     }
     case 'sender':
-      // Of a number that is at the same account and none of ours; only a block is about the account.
+      // A number of the same account that is none of ours; only a block is about the account.
       if (change.group !== 'block' && isOfAnother(update, senders)) return
       for (const sender of senders) await applyToSender(deps, sender, { change, atMs })
       return
@@ -124,7 +124,7 @@ async function applyToSender(
 ): Promise<void> {
   const { id } = sender
   if (change.group === 'rate') {
-    // It is only ever raised; one who wants to send slower does not follow.
+    // The rate is only ever raised; `follow_provider` off keeps a slower one.
     const writes = sender.follow_provider && change.value > sender.rate ? { rate: change.value } : {}
     await updateSender(redis, id, 'rate', { atMs, value: String(change.value) }, writes)
     await queues.letChunksGo(id)
@@ -137,16 +137,16 @@ async function applyToSender(
 const BLOCKED = 'WhatsApp has closed the account: '
 
 /**
- * Stops the lane, or lets it go on if it was stopped for this. What is carried out is what is known by now, whatever this
- * webhook says, until nothing newer has come meanwhile: so any order ends alike. If the process dies in between, the
- * webhook comes again and does it. A webhook that is repeated later stops no lane that a person has resumed since.
+ * Pauses the lane, or resumes it if it was paused for this. Applies the latest stored report, not this webhook's, until no newer one has
+ * come meanwhile, so that any order ends alike. If the process dies in between, the webhook comes again. A webhook that is repeated later
+ * does not pause a lane that a person has resumed since.
  */
 async function applyBlock(
   { redis, queues }: Pick<AccountUpdateDeps, 'redis' | 'queues'>,
   id: number,
   { value, atMs }: { value: string; atMs: number },
 ): Promise<void> {
-  // Of both in one second the one that stops counts.
+  // Of two reports in one second the block wins.
   await updateSender(redis, id, 'block', { atMs, rank: value === '' ? 0 : 1, value })
   for (;;) {
     const sender = await findSender(redis, id)

@@ -1,5 +1,5 @@
-// Opt-outs that come with messages: keywords that people write, and what WhatsApp says when it refuses a message to them.
-// Applying one twice changes nothing, so callers apply it before they note the webhook as handled.
+// Applies opt-outs that come with messages: keywords that people write, and WhatsApp's refusals for that reason. Idempotent, so callers
+// apply them before they mark the webhook as handled.
 import { cachedAccount } from '../accounts/accounts.ts'
 import { type InboundMessage, namesOfWriter } from '../lanes/messages/inbound.ts'
 import type { Problem } from '../model/messages/outcome.ts'
@@ -12,8 +12,8 @@ import type { Redis } from '../redis/connect.ts'
 const SAID: ReadonlySet<string> = new Set(['text', 'button', 'interactive', 'edit'])
 
 /**
- * Applies a stop or start word of the account, if that is what was received, as of when it was written. A person is known by
- * number and by user id.
+ * Applies a stop or start word of the account, if the message is one, as of when it was written. A person is known by number and by
+ * user id.
  */
 export async function applyOptOutKeyword(
   redis: Redis,
@@ -21,7 +21,7 @@ export async function applyOptOutKeyword(
   { from, type, text, parts }: Pick<InboundMessage, 'from' | 'type' | 'text' | 'parts'>,
   atMs: number,
 ): Promise<void> {
-  // In a group nobody talks to the account alone. What stands below a picture is about the picture.
+  // In a group nobody addresses the account alone. A caption is about its picture.
   if (!SAID.has(type) || parts.group_id !== undefined || parts.media !== undefined) return
   const settings = await cachedAccount(redis, account)
   if (settings === undefined) return
@@ -32,8 +32,8 @@ export async function applyOptOutKeyword(
 }
 
 /**
- * Applies what the person has chosen within WhatsApp. A resume ends what WhatsApp said before, not what the person wrote or
- * the account wrote down.
+ * Applies the person's choice within WhatsApp. A resume ends an opt-out that WhatsApp reported, not one that the person wrote or the
+ * account recorded.
  */
 export async function applyPreference(
   redis: Redis,
@@ -43,7 +43,7 @@ export async function applyPreference(
   await applyIntent(redis, account, { people, intent: intent === 'stop' ? intent : 'start', source: 'provider', atMs })
 }
 
-/** A stop holds once this has resolved: the webhook that brought it is answered after that. */
+/** An opt-out holds once this has resolved: its webhook is answered after that. */
 async function applyIntent(
   redis: Redis,
   account: number,
@@ -58,7 +58,7 @@ async function applyIntent(
   }
 }
 
-/** Writes down that the person has stopped advertising within WhatsApp, if that is why a message to them failed. */
+/** Records that the person has stopped advertising within WhatsApp, if that is why a message to them failed. */
 export async function applyProviderOptOut(
   redis: Redis,
   account: number,
@@ -67,6 +67,6 @@ export async function applyProviderOptOut(
   atMs?: number,
 ): Promise<void> {
   if (code !== OPTED_OUT_THERE || person === '') return
-  // The outcome of the message, which is written next, waits by itself for replicas.
+  // The outcome of the message is written next, and waits for replicas itself.
   await addOptOuts(redis, account, [person], { source: 'provider', atMs, replicated: false })
 }

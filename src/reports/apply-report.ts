@@ -1,8 +1,8 @@
-// Applies what WhatsApp reports of a message by a webhook or a status poll, and what follows: a person who has had enough
-// marketing gets none for a while, a held message is released or was dropped; what its code says of others, see act-on.ts.
+// Applies WhatsApp's report of a message, by webhook or status poll, and its consequences: a capped person gets no marketing for a while,
+// a held message is released or dropped; for what its code means for others, see act-on.ts.
 //
-// Each step may be done again, and a report that was not answered comes again. That a message failed and that it goes out
-// with the next wave of its campaign is one step; should its job be lost, the sweep gives it another one then.
+// Each step is idempotent, and a report that was not answered comes again. The failure of a message and its place in the next wave of its
+// campaign are one step; if its job is lost, the sweep adds it.
 import type { Sender } from '../accounts/senders.ts'
 import type { Config } from '../kernel/config.ts'
 import { type MessageId, messageId } from '../kernel/message-id.ts'
@@ -25,15 +25,15 @@ import { CorruptRecordError } from '../redis/records.ts'
 import { type ActDeps, actOn } from './act-on.ts'
 import { applyProviderOptOut } from './apply-opt-outs.ts'
 
-/** What a held message fails with that WhatsApp has dropped, with all that were held beside it. */
+/** The codes of held messages that WhatsApp has dropped, with all that were held beside them. */
 const DROPPED: ReadonlySet<string> = new Set(['132015', '135000'])
 
-/** `refusals`: those that are reported, apart from those of answers. */
+/** `refusals`: reported ones, separate from those in answers. */
 export interface ReportDeps extends ActDeps {
   config: Pick<Config, 'capMs' | 'retentionMs'>
 }
 
-/** What is reported of one attempt for a message. */
+/** The report of one attempt for a message. */
 export interface Report {
   id: MessageId
   attempt: string
@@ -42,13 +42,13 @@ export interface Report {
   /** When it happened (epoch ms); now, where that is not known. */
   atMs?: number | undefined
   providerId?: string | undefined
-  /** What it says of the price, as `packPricing` packs it. */
+  /** Its pricing, packed by `packPricing`. */
   pricing?: string | undefined
 }
 
 /**
- * Writes a report down with all that follows from it, as an answer with the same code would. Any number of times, in any order.
- * With `waitMs` its campaign tries it again after that, and the caller sees to its job.
+ * Applies a report with all its consequences, as for an answer with the same code. Idempotent and order-independent. With `waitMs` its
+ * campaign tries it again after that, and the caller adds its job.
  */
 export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
   const { redis } = deps
@@ -56,7 +56,7 @@ export async function applyReport(deps: ReportDeps, sender: Sender, report: Repo
   // The recipient and the campaign come from our own record, not from the report.
   const record = problem === undefined ? undefined : await readMessage(redis, id).catch(unlessCorrupt)
   const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
-  // Before the outcome: once that is written nobody would look at this report again.
+  // Before the outcome: once that is written, a repeat of this report is ignored.
   const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
   const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
   const result = await recordStatus(redis, id, attempt, status, {
@@ -73,7 +73,7 @@ export async function applyReport(deps: ReportDeps, sender: Sender, report: Repo
   return result
 }
 
-/** After the outcome: dying before it is harmless, as the report was not answered and comes again. */
+/** After the outcome: dying before it is harmless, because the report was not answered and comes again. */
 async function actOnReport(
   deps: ReportDeps,
   { id, atMs }: Report,
@@ -82,13 +82,13 @@ async function actOnReport(
   result: StepResult,
 ): Promise<void> {
   const isRepeated = result.verdict !== 'done'
-  // When it was is not known: it was carried out the first time.
+  // Without a time it was applied the first time.
   if (isRepeated && atMs === undefined) return
   const nowMs = Date.now()
   await actOn(deps, { lane: id.lane, run }, outcome, { atMs: Math.min(atMs ?? nowMs, nowMs), isRepeated })
 }
 
-/** Something of its campaign has arrived, so that what is refused is not all of it. */
+/** A message of its campaign was delivered, so the refusals do not concern all of it. */
 async function endRow({ redis, refusals }: ReportDeps, id: MessageId): Promise<void> {
   if (!refusals.hasRows()) return
   const run = (await readMessage(redis, id).catch(unlessCorrupt))?.run
@@ -99,7 +99,7 @@ function unlessCorrupt(error: unknown): undefined {
   if (!(error instanceof CorruptRecordError)) throw error
 }
 
-/** A person to whom too much was sent less than this ago gets nothing for a while. */
+/** Reports of the pair limit that are older than this have no effect. */
 const PAIR_MS = 60_000
 
 function recipientCooldown({ atMs = Date.now() }: Report, record: MessageRecord | undefined): Cooldown | undefined {
@@ -107,7 +107,7 @@ function recipientCooldown({ atMs = Date.now() }: Report, record: MessageRecord 
   return isOver || !record?.to ? undefined : { of: 'recipient', person: record.to, leastMs: 0 }
 }
 
-/** What a refusal says of the person, no advertising at all or none for a while, and of the waves of its campaign. */
+/** The consequences of a refusal for the person (an opt-out, or a cap for a while), and for the waves of its campaign. */
 async function applyRefusal(
   { redis, config }: ReportDeps,
   sender: Sender,
@@ -127,7 +127,7 @@ async function applyRefusal(
   return { cappedUntil, ...(most > 0 && { waves: { most, keepMs: config.retentionMs } }) }
 }
 
-/** Adds the job of a message that goes out with the next wave of its campaign, if that is what a report came to. */
+/** Adds the job of a message that goes out with the next wave of its campaign, if the report calls for it. */
 export async function addNextWave(
   { redis, queues }: { redis: Redis; queues: LaneQueues },
   id: MessageId,
@@ -138,11 +138,11 @@ export async function addNextWave(
   const record = await readMessage(redis, id)
   if (record?.state !== 'queued' || record.run === undefined) return
   const payload = await createCampaignContent(redis, id.lane).payloadOf({ ...record, run: record.run })
-  // Without its content the sweep fails it.
+  // Without content the sweep fails it.
   if (payload !== undefined) await queues.add(messageId(id.lane, id.ulid), payload, waitMs)
 }
 
-/** WhatsApp holds the message no longer: another may be held in its place. One that was dropped pauses its campaign. */
+/** WhatsApp has stopped holding the message: releases its held place. A dropped message pauses its campaign. */
 async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, status, problem }: Report): Promise<void> {
   await releaseHeldPlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return

@@ -9,9 +9,9 @@ import type { Redis } from '../redis/connect.ts'
 /** Names that WhatsApp reports as those of one person. */
 export interface DatedNaming extends Naming {
   /**
-   * Whoever was erased since then (epoch ms) is not known by it: of a report when its message was accepted, else when the
-   * person wrote, or changed a setting. They come back that way, but not by a webhook from before that is repeated. `now` where
-   * that time is not known.
+   * The naming is ignored for anybody erased after this time (epoch ms): for a report, when its message was accepted, else when the person
+   * wrote or changed a setting. So an erased person who writes again is known again, but not by a repeated old webhook. `now` where
+   * that time is unknown.
    */
   asOf: number | 'now'
 }
@@ -34,7 +34,7 @@ export async function learnNames(
     const isDoubtful = asOf !== 'now' && names.some((name) => erased.has(name))
     if (!isDoubtful || (await tombstones.erasedOf(account, names, asOf)).size === 0) learned.push(each)
   }
-  // Before they are kept, since nobody would look at them again; and after, for what was said meanwhile.
+  // Before they are stored, since nothing would join them later; and after, for opt-outs that came meanwhile.
   const people = await keepNames(redis, account, learned, (each) => joinOptOuts(redis, account, each))
   await joinOptOuts(redis, account, people)
   return learned

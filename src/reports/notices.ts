@@ -25,8 +25,8 @@ export type Kept = z.infer<typeof reply>
 const DAY_MS = 86_400_000
 
 /**
- * What comes of a notice: the same of all that tell the same of the same moment. WhatsApp does not say of all when they
- * happened, and repeats webhooks for days: of those, what tells the same on one day is the same.
+ * The id of a notice: equal notices of the same moment have the same id. Some have no time, and WhatsApp repeats webhooks for days: equal
+ * ones of one day have the same id.
  */
 function idOf({ kind, received_at: _received, at, ...told }: Notice, isTimed: boolean): string {
   const moment = isTimed ? at : `day ${Math.floor(at / DAY_MS)}`
@@ -36,15 +36,15 @@ function idOf({ kind, received_at: _received, at, ...told }: Notice, isTimed: bo
   return `${kind}.${digest.slice(0, 22)}`
 }
 
-/** `isTimed`: it says itself when it happened. */
+/** `isTimed`: it has its own time. */
 interface When {
   nowMs: number
   isTimed: boolean
 }
 
 /**
- * Keeps a notice of an account (0: nobody knows whose), tells of it once, and says what came of it. Dying in between leaves
- * it off the list of the installation; the webhook that comes again makes up for it.
+ * Keeps a notice of an account (0: unknown), emits its event once, and returns the result. Dying in between leaves it off the list of
+ * the installation; the repeated webhook makes up for it.
  */
 export async function keepNotice(redis: Redis, notice: Notice, when: When): Promise<Kept> {
   const kept = await keepIn(redis, notice.account, notice, when)
@@ -72,7 +72,7 @@ const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/
 /** Whether a text can be the cursor of a page. */
 export const isNoticeCursor = (text: string): boolean => CURSOR.test(text)
 
-/** Notices that one request looks through for those that match. */
+/** Notices that one request examines. */
 const MOST_LOOKED_AT = 1_000
 
 /**
@@ -94,7 +94,7 @@ export async function readNotices(
   const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
   const most = isFiltered ? Math.max(limit, MOST_LOOKED_AT) : limit
-  // One more than is looked at tells whether there is another page.
+  // One more than is examined, to know whether there is another page.
   const found = await redis.zrevrange(index, from, from + most, 'WITHSCORES')
   const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
   const looked = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
@@ -115,7 +115,7 @@ const matches = (notice: NoticeDocument, { field, sender, template }: NoticeFilt
   (sender === undefined || notice.sender === sender) &&
   (template === undefined || notice.template?.name === template)
 
-/** Where the page after this notice begins, also when that one is not kept any more. */
+/** The cursor after this notice; it stays valid when the notice has expired. */
 async function placeAfter(redis: Redis, index: string, cursor: string): Promise<number> {
   const [, at = '0', id = ''] = CURSOR.exec(cursor) ?? []
   const rank = await redis.zrevrank(index, id)

@@ -1,5 +1,4 @@
-// Creating, changing, testing and replaying endpoints, over HTTP and on the command line. Throws a Refusal for what cannot be
-// done.
+// Creates, changes, tests and replays endpoints, over HTTP and on the command line. Throws a Refusal for what is not possible.
 
 import { existingSenders } from '../../accounts/named-senders.ts'
 import { listKeptSenders, listSenders } from '../../accounts/senders.ts'
@@ -36,7 +35,7 @@ export interface EndpointCommands {
   allowPrivate: readonly string[]
 }
 
-/** The address judged, and senders as digits. */
+/** Checks the address, and turns senders into digits. */
 async function checked<F extends EndpointChanges>(
   { redis, allowPrivate }: EndpointCommands,
   account: number,
@@ -82,7 +81,7 @@ const addJob = (redis: Redis, endpoint: Endpoint, job: EventJob, jobId: string):
     inTime(redis, () => addEventJob(redis, queue, endpoint, job, { waitMs: 0, jobId })),
   )
 
-/** Has a worker send it a test; resolves to the id of the delivery. */
+/** Queues a test event; resolves to the id of the delivery. */
 export async function testEndpoint(redis: Redis, endpoint: Endpoint): Promise<string> {
   const nowMs = await redisNowMs(redis)
   const delivery = `tst_${newUlid(nowMs)}`
@@ -90,7 +89,7 @@ export async function testEndpoint(redis: Redis, endpoint: Endpoint): Promise<st
   return delivery
 }
 
-/** Has a worker deliver events again; resolves to the id of the replay. `idOf` as with `addEndpoint`. */
+/** Queues a replay; resolves to its id. `idOf` as in `addEndpoint`. */
 export async function replayEvents(
   redis: Redis,
   endpoint: Endpoint,

@@ -16,7 +16,7 @@ const ANSWER_KEPT = 1_000
 const storedAttempt = jsonText.pipe(attemptSchema)
 const KINDS = ['succeeded', 'failed'] as const
 
-/** Writes an attempt down; what the endpoint answered is cut and masked. */
+/** Stores an attempt; the answer is cut and masked. */
 export async function noteAttempt(redis: Redis, account: number, id: string, attempt: AttemptDocument): Promise<void> {
   const key = eventKeys(account).attempts(id, attempt.ok ? 'succeeded' : 'failed')
   const answer = masked(attempt.answer.slice(0, ANSWER_KEPT)).replaceAll(/\p{Cc}+/gu, ' ')
@@ -48,12 +48,12 @@ export async function listAttempts(
   const shown = merged.slice(0, page.limit)
   const lastOf = (kind: number): string => shown.findLast((each) => each.kind === kind)?.entry ?? before[kind] ?? LATEST
   const next = merged.length > shown.length ? writeCursor([lastOf(0), lastOf(1)]) : null
-  // What was written twice, as a command is sent again whose reply was lost, is alike to the last letter.
+  // A duplicate, from a command that was sent again after its reply was lost, is identical.
   const texts = new Set(shown.map(({ text }) => text))
   return { attempts: [...texts].flatMap((text) => storedAttempt.safeParse(text).data ?? []), next }
 }
 
-/** Above every entry: nothing of this kind was shown so far. */
+/** Above every entry: nothing of this list was shown yet. */
 const LATEST = '999999999999999-0'
 
 const orderOf = (entry: string): number => Number(entry.replace('-', '.'))

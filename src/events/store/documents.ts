@@ -26,7 +26,7 @@ import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
 import type { Endpoint } from './endpoints.ts'
 
-/** What making documents of one account's events needs; `senderOf` finds its senders by lane. */
+/** Dependencies of an account's event documents; `senderOf` finds its senders by lane. */
 export interface DocumentContext {
   redis: Redis
   account: number
@@ -38,8 +38,8 @@ export interface DocumentContext {
 }
 
 /**
- * The type of what happened, for a reader who listens to these `types`; undefined for what is no event. For one who listens
- * to `delivered` and not to `read`, a reading counts as the delivery when there was no event of that before.
+ * The event type of an occurrence, for a reader of these `types`; undefined if it is no event. For a reader of `delivered` without
+ * `read`, a read receipt counts as the delivery if no delivery was reported before.
  */
 export function typeOf(occurrence: Occurrence, types: readonly string[] = EVENT_TYPES): EventType | undefined {
   switch (occurrence.about) {
@@ -82,7 +82,7 @@ export function isFor(
   return senders.length === 0 || senders.includes(sender ?? '')
 }
 
-/** The documents of events, in their order; undefined for one whose message is not kept any more. */
+/** The documents of events, in order; undefined for one whose message has expired. */
 export async function documentsOf(
   context: DocumentContext,
   events: readonly PlacedEvent[],
@@ -193,7 +193,7 @@ function messageData(
 
 const hasPrice = (state: State): boolean => state === 'sent' || state === 'delivered' || state === 'read'
 
-// The parts of a message that never change, and its price, read from the records of all messages of a delivery at once.
+// The immutable fields of messages, and their pricing, read from the records of all messages of a delivery at once.
 
 /** Records read in one step: some 0.2 ms of Redis. */
 const AT_ONCE = 100
@@ -213,7 +213,7 @@ const text = z.string().nullable()
 const price = z.string().transform(pricingOf).nullable()
 const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text, price])
 
-/** Of a message that is not kept any more all are null. */
+/** All are null for an expired message. */
 export interface MessageFacts {
   class: z.infer<typeof countedClassSchema> | null
   kind: z.infer<typeof typeSchema> | null
@@ -221,9 +221,9 @@ export interface MessageFacts {
   /** Number of its campaign. */
   run: number | null
   providerId: string | null
-  /** What WhatsApp said of its price last. */
+  /** WhatsApp's latest pricing. */
   pricing: Pricing | null
-  /** Its recipient was erased: WhatsApp's words about it, which may name them, are left out. */
+  /** Its recipient was erased: WhatsApp's texts about it, which may name them, are left out. */
   isForgotten: boolean
 }
 
@@ -258,7 +258,7 @@ export async function readFacts(
   return facts
 }
 
-/** To whom a message goes and what it says; null of one that is not kept or cannot be read. */
+/** The recipient and the text of a message; null for one that has expired or cannot be read. */
 export interface MessageContent {
   to: string | null
   text: string | null

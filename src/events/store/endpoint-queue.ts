@@ -1,6 +1,6 @@
-// The queue of an endpoint: adding jobs, and a set that says when each queue must be checked next, so that nobody polls all of
-// them. A job is added before its time is put into the set; a check first puts its own next time there and then reads the
-// queue. So the time of a job that the check did not see comes after that, and is not lost.
+// The queue of an endpoint: adding jobs, and a set with the time of the next check of each queue, so that nobody polls all of them. A job
+// is added before its time goes into the set; a check first writes its own next time and then reads the queue. So the time of a job that
+// the check missed is written later, and is not lost.
 
 import type { EventJob } from '../../jobs/background.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../lanes/bullmq/layout.ts'
@@ -23,7 +23,7 @@ export const GIVEN_UP_KEPT = { age: 7 * 86_400, count: 1_000, limit: 100 }
 export const openEndpointQueue = (redis: Redis, { id }: QueueOwner): Queue<EventJob> =>
   openQueue<EventJob>(redis, endpointQueue(id), endpointQueuePrefix(id))
 
-/** Does some work with the queue of an endpoint that this process does not deliver to. */
+/** Opens the queue of an endpoint for some work, in a process that does not deliver to it. */
 export async function withEndpointQueue<T>(
   redis: Redis,
   owner: QueueOwner,
@@ -39,10 +39,10 @@ export async function withEndpointQueue<T>(
 
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-/** How long (ms) a queue without a known due job is left alone. */
+/** How long (ms) a queue without a known due job is not checked. */
 export const LOOK_AGAIN_MS = 60_000
 
-/** Adds a job that is due after `waitMs`. Dying before the set knows of it leaves one that the next look finds. */
+/** Adds a job that is due after `waitMs`. Dying before it is in the set leaves it to the next check. */
 export async function addEventJob(
   redis: Redis,
   queue: Queue<EventJob>,
@@ -51,7 +51,7 @@ export async function addEventJob(
   { waitMs, jobId }: { waitMs: number; jobId: string },
 ): Promise<void> {
   await queue.add(job.kind, job, {
-    // BullMQ counts the delay from the one to the other.
+    // BullMQ's delay counts from this time.
     ...{ jobId, delay: waitMs, timestamp: await redisNowMs(redis, endpointDelayedKey(owner.id)) },
     removeOnComplete: { age: DAY_MS / 1_000, count: 100, limit: 100 },
     removeOnFail: GIVEN_UP_KEPT,
@@ -61,19 +61,19 @@ export async function addEventJob(
 
 const inMs = async (redis: Redis, ms: number): Promise<number> => (await redisNowMs(redis, rootKeys.dueEndpoints)) + ms
 
-/** The queue must be looked at in so many ms, or earlier if that is noted. */
+/** Schedules a check of the queue in so many ms, unless an earlier one is scheduled. */
 export async function noteDue(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
   await redis.zadd(rootKeys.dueEndpoints, 'LT', await inMs(redis, ms), member(owner))
 }
 
-/** Each of these queues is looked at, at once if the set does not have it yet. */
+/** Makes sure that each of these queues is in the set; new ones are due now. */
 export async function noteQueues(redis: Redis, owners: readonly QueueOwner[]): Promise<void> {
   if (owners.length === 0) return
   const nowMs = await inMs(redis, 0)
   await redis.zadd(rootKeys.dueEndpoints, 'NX', ...owners.flatMap((owner) => [nowMs, member(owner)]))
 }
 
-/** Queues that must be looked at now, at most `most`. The caller then notes when to look again. */
+/** Queues that are due for a check, at most `most`. The caller then schedules the next check. */
 export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[]> {
   const now = await inMs(redis, 0)
   const found = await redis.zrange(rootKeys.dueEndpoints, '-inf', String(now), 'BYSCORE', 'LIMIT', 0, most)
@@ -83,7 +83,7 @@ export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[
   })
 }
 
-/** The queue need not be looked at for so many ms, unless something is added from now on. */
+/** Postpones the check of the queue by so many ms, unless a job is added from now on. */
 export async function noteLookedAt(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
   await redis.zadd(rootKeys.dueEndpoints, await inMs(redis, ms), member(owner))
 }
@@ -97,12 +97,12 @@ export async function dueInMs(redis: Redis, queue: Queue<EventJob>, { id }: Queu
   return score === undefined ? undefined : Math.max(0, delayedUntil(score) - (await redisNowMs(redis, delayed)))
 }
 
-/** Removes the queue of an endpoint that is no more, with all jobs in it. */
+/** Removes the queue of a removed endpoint, with all jobs in it. */
 export async function removeQueue(redis: Redis, owner: QueueOwner): Promise<void> {
   await withEndpointQueue(redis, owner, async (queue) => {
     await queue.obliterate({ force: true })
     await redis.zrem(rootKeys.dueEndpoints, member(owner))
-    // A job may have been added by a process that did not know of the removal.
+    // A process that had not seen the removal may have added a job.
     if ((await dueInMs(redis, queue, owner)) !== undefined) await noteDue(redis, owner, 0)
   })
 }

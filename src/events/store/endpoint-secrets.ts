@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 
-/** After a rotation deliveries are signed with the old secret as well for so long. */
+/** How long deliveries are also signed with the old secret after a rotation. */
 const OLD_SECRET_MS = 86_400_000
 /** More would make the header of signatures too long for some servers; the oldest are left out. */
 const OLD_SECRETS_MAX = 9
@@ -22,7 +22,7 @@ export interface Secrets {
   old_secrets: string
 }
 
-/** Where the secrets of an endpoint can be opened. */
+/** The seal context of an endpoint's secrets. */
 export const sealContextOf = ({ account, id }: Name) => ({ account, name: `endpoint ${id}` })
 
 interface Old {
@@ -42,7 +42,7 @@ const writeOld = (old: readonly Old[]): string => old.map(({ untilMs, sealed }) 
 
 /**
  * Rotates the secret and returns it, once. The old one still signs for a day, even after further
- * rotations: a client that got no answer and asks again does not end a secret that is in use.
+ * rotations: a client that got no answer and rotates again does not end a secret in use.
  */
 export async function rotateSecret(redis: Redis, name: Name, how: { seal: Seal; nowMs: number }): Promise<string> {
   const secret = newSecret()

@@ -36,7 +36,7 @@ const recordSchema = z.object({
   enabled: flag,
   disabled_for: z.string().default(''),
   secret: z.string(),
-  /** Secrets of before that sign on, the latest first, as `until:sealed`, separated by spaces. */
+  /** Former secrets that still sign, the latest first, as `until:sealed`, separated by spaces. */
   old_secrets: z.string().default(''),
   created_at: z.coerce.number(),
   failing_since: optionalTime,
@@ -49,15 +49,15 @@ export type Endpoint = z.infer<typeof recordSchema> & { id: string; account: num
 /** `ep_` and 18 random hexadecimal digits. */
 export const newEndpointId = (): string => `ep_${randomBytes(9).toString('hex')}`
 
-/** Its account has as many as it may have. */
+/** Its account has reached the limit. */
 export class TooManyEndpointsError extends Error {
   override name = 'TooManyEndpointsError'
 }
 
 /**
- * Creates one and returns its secret; null when it was there already and has got another one since. `senders` are digits.
- * From now on its account is listened to. One of this `id` that is there already stays as it is. Throws a
- * TooManyEndpointsError. Dying before its account is listened to leaves that to the relay.
+ * Creates one and returns its secret; null when it existed and its secret was rotated since. `senders` are digits. Opens the outboxes of
+ * its account. An existing endpoint of this `id` stays as it is. Throws a TooManyEndpointsError. Dying before the outboxes are open
+ * leaves that to the relay.
  */
 export async function createEndpoint(
   redis: Redis,
@@ -114,7 +114,7 @@ export async function listEndpoints(redis: Redis, account: number): Promise<Endp
   return found.filter((each) => each !== undefined)
 }
 
-/** Accounts that are asked about at once. */
+/** Accounts that are read at once. */
 const ACCOUNTS_AT_ONCE = 200
 
 /** The endpoints of all accounts, account by account. */
@@ -128,24 +128,24 @@ export async function listAllEndpoints(redis: Redis): Promise<Endpoint[]> {
   return found
 }
 
-/** Changes it. Enabled again, it goes on where it stopped, as far as that is kept. */
+/** Changes it. Enabled again, it continues where it stopped, as far as events are kept. */
 export async function changeEndpoint(redis: Redis, endpoint: Endpoint, changes: EndpointChanges): Promise<Endpoint> {
   const key = eventKeys(endpoint.account).endpoint(endpoint.id)
   const reason = changes.enabled === undefined ? {} : { disabled_for: changes.enabled ? '' : 'by hand' }
   const transaction = redis.multi().hset(key, { ...stored(changes), ...reason })
-  // Its five days begin anew.
+  // Its five days start again.
   if (changes.enabled) transaction.hdel(key, 'failing_since')
   await execOrThrow(transaction)
   return (await findEndpoint(redis, endpoint.account, endpoint.id)) ?? endpoint
 }
 
 /**
- * Removes it and all that is kept of it but its queue, which the relay removes, also one that starts after this. Dying on the
- * way leaves the queue to the next look at it.
+ * Removes it and everything of it except its queue, which the relay removes, even one that starts later. Dying in between leaves the
+ * queue to its next check.
  */
 export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): Promise<void> {
   const keys = eventKeys(account)
-  // Before as well: dying in between, the queue is looked at soon, and not first when its next job is due.
+  // Also before: if the process dies in between, the queue is checked soon, not only when its next job is due.
   await noteDue(redis, { account, id }, 0)
   const rest = [keys.cursors(id), keys.attempts(id, 'succeeded'), keys.attempts(id, 'failed')]
   await execOrThrow(
@@ -157,7 +157,7 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
   await noteDue(redis, { account, id }, 0)
 }
 
-/** Forgets the cursors of the account's endpoints on a lane that nothing is kept of any more. */
+/** Deletes the cursors of the account's endpoints on a forgotten lane. */
 export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
   const keys = eventKeys(account)
   for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
@@ -167,8 +167,8 @@ const noteScript = defineScript(import.meta.url, 'endpoint-note')
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
 /**
- * Notes how the address of this endpoint answered, unless it has another one by now; `disabled` when that was one failure
- * too many, or when it asked for it (`gone`): then the account's other endpoints get an event of it.
+ * Records how the address of this endpoint answered, unless it has changed; `disabled` after one failure too many, or when the endpoint
+ * asked for it (`gone`): then the account's other endpoints get an event.
  */
 export async function noteOutcome(
   redis: Redis,
@@ -176,7 +176,7 @@ export async function noteOutcome(
   how: 'succeeded' | 'failed' | 'gone',
   now: number,
 ): Promise<z.infer<typeof noteReply>> {
-  // By a clock that is not believed, its first failure may seem to be days ago.
+  // By an untrusted clock its first failure may seem to be days ago.
   if (how === 'failed' && clockOffMs(redis) !== 0) return 'noted'
   const keys = eventKeys(account)
   const reply = await noteScript(
@@ -198,7 +198,7 @@ export async function readCursors(redis: Redis, { account, id }: Endpoint): Prom
   return new Map(Object.entries(raw).map(([source, entry]) => [Number(source), entry]))
 }
 
-/** Moves them on; false when they were not where `from` says. */
+/** Moves them on; false when they were not at `from`. */
 export async function moveCursors(
   redis: Redis,
   { account, id }: Endpoint,

@@ -10,22 +10,22 @@ import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 
-/** What concerns no lane of an account stands in an outbox of its own, which goes by this number. */
+/** The number of the outbox for events of an account that concern no lane. */
 export const ACCOUNT_SOURCE = 0
 
-/** An account whose last listener has gone is written for so long after that: somebody may be changing endpoints. */
+/** How long outboxes stay open after the last listener has gone: somebody may be changing endpoints. */
 const LINGER_MS = 60_000
-/** How often it is noted that somebody pulls. */
+/** How often a pull is recorded. */
 const NOTED_EVERY_MS = 60_000
 
-/** Accounts whose endpoints are counted at a time. */
+/** Accounts whose endpoints are counted at once. */
 const ACCOUNTS_AT_ONCE = 100
 
 const stateScript = defineScript(import.meta.url, 'listening-state')
 const openScript = defineScript(import.meta.url, 'outbox-open')
 const closeScript = defineScript(import.meta.url, 'outbox-close')
 
-/** Where the events of a source of the account stand. */
+/** The key of an outbox of the account. */
 export const sourceKey = (account: number, source: number): string =>
   source === ACCOUNT_SOURCE ? eventKeys(account).outbox : outboxKey(source)
 
@@ -35,9 +35,9 @@ export async function sourcesOf(redis: Redis, account: number): Promise<number[]
 }
 
 /**
- * From now on the account's events are written. Call it after the endpoint or the pull was written: a relay that is about to
- * stop listening then sees that, or marked the outboxes before they are opened here. Dying in between leaves some lanes
- * without an outbox, or the account off the list; the relay mends that (`maintainOutboxes`, `listenAgain`).
+ * Opens the outboxes of an account. Call it after the endpoint or the pull was written: a relay that is about to close them then finds
+ * that, or marked the outboxes before they are opened here. Dying in between leaves some lanes without an outbox, or the account off the
+ * list; the relay repairs that (`maintainOutboxes`, `listenAgain`).
  */
 export async function listen(redis: Redis, account: number): Promise<void> {
   await openOutboxes(redis, account)
@@ -50,7 +50,7 @@ async function openOutboxes(redis: Redis, account: number): Promise<void> {
   await Promise.all(sources.map((source) => openScript(redis, keysOf(account, source))))
 }
 
-/** Marks outboxes as about to be closed; what it returns closes those that nobody has opened since then. */
+/** Marks outboxes as about to be closed; the returned function closes those that nobody has opened since. */
 async function markOutboxes(redis: Redis, account: number, sources: readonly number[]): Promise<() => Promise<void>> {
   const by = randomBytes(9).toString('base64url')
   const all = sources.map((source) => keysOf(account, source))
@@ -66,14 +66,14 @@ function keysOf(account: number, source: number) {
   return { outbox: sourceKey(account, source), closing }
 }
 
-/** Nobody listens to the account any more, and what was written for it is deleted. Doing it again changes nothing. */
+/** Closes the outboxes of an account without listeners, and deletes their content. Idempotent. */
 export async function forgetEvents(redis: Redis, account: number): Promise<void> {
   await redis.srem(rootKeys.eventAccounts, account)
   for (const source of await sourcesOf(redis, account)) await redis.del(sourceKey(account, source))
   await redis.del(eventKeys(account).listening)
 }
 
-/** Somebody pulls events of the account: they are written down for as long after that as events are kept. */
+/** Records a pull: the account's events are written for as long after it as events are kept. */
 export async function notePull(redis: Redis, account: number): Promise<void> {
   const key = eventKeys(account).listening
   const now = await redisNowMs(redis)
@@ -83,12 +83,12 @@ export async function notePull(redis: Redis, account: number): Promise<void> {
   await listen(redis, account)
 }
 
-/** All accounts that are written for. */
+/** All accounts with open outboxes. */
 export async function listeningAccounts(redis: Redis): Promise<number[]> {
   return (await redis.smembers(rootKeys.eventAccounts)).map(Number).sort((a, b) => a - b)
 }
 
-/** Listens to accounts that have endpoints and are not on the list, as after somebody died on the way there. */
+/** Opens the outboxes of accounts that have endpoints but are not on the list, as after a crash. */
 export async function listenAgain(redis: Redis): Promise<void> {
   const listed = new Set(await redis.smembers(rootKeys.eventAccounts))
   const others = (await redis.smembers(rootKeys.accounts)).filter((account) => !listed.has(account)).map(Number)
@@ -100,8 +100,8 @@ export async function listenAgain(redis: Redis): Promise<void> {
 }
 
 /**
- * Sees that each lane of the account has an outbox, also one that was added since, and trims them to `retentionMs`. Ends
- * all of it when nobody has wanted to know for a minute.
+ * Makes sure that each lane of the account has an outbox, also new ones, and trims them to `retentionMs`. Closes all of them after a
+ * minute without listeners.
  */
 export async function maintainOutboxes(redis: Redis, account: number, retentionMs: number): Promise<void> {
   const state = await stateOf(redis, account, retentionMs)
@@ -120,11 +120,10 @@ async function stateOf(redis: Redis, account: number, retentionMs: number, forge
 }
 
 /**
- * Closes the outboxes of an account and takes it off the list, unless somebody wants to know after all. An outbox is marked,
- * then it is asked once more, then those are closed that nobody has opened since they were marked: however long this process
- * is frozen on the way, no outbox goes that somebody counts on. Dying on the way leaves an account that is tended once more,
- * or at the very end one that `listenAgain` finds if it has an endpoint by then. All of it is done once more when the
- * account is off the list, for senders that were added meanwhile.
+ * Closes the outboxes of an account and takes it off the list, unless it has a listener again. Outboxes are marked, the listeners are
+ * checked again, then those are closed that nobody has opened since the mark: however long this process is frozen in between, no outbox
+ * in use is closed. Dying in between leaves an account that is maintained again, or at the very end one that `listenAgain` finds if it
+ * has an endpoint by then. All of it is repeated once the account is off the list, for senders that were added meanwhile.
  */
 async function endListening(redis: Redis, account: number, retentionMs: number): Promise<void> {
   const close = await markOutboxes(redis, account, await sourcesOf(redis, account))

@@ -6,7 +6,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { documentsOf, typeOf } from './documents.ts'
 import { ACCOUNT_SOURCE, readRange } from './outbox.ts'
 
-/** Entries that one request looks through at most; it answers less than it was asked for rather than late. */
+/** Entries that one request reads at most: it returns fewer events rather than late. */
 const LOOKED_AT_MOST = 5_000
 const ENTRIES_AT_ONCE = 200
 
@@ -20,7 +20,7 @@ export interface Pull {
   includeContent: boolean
 }
 
-/** A page of events, and where it ends: where the next one begins, also when nothing more is there yet. */
+/** A page of events, and the cursor after it, also when there is nothing more yet. */
 export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Cursor }> {
   const senders = await listKeptSenders(redis, pull.account)
   const byLane = new Map(senders.map((sender) => [sender.id, sender]))
@@ -28,7 +28,7 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
   const next = new Map<number, OutboxCursor>()
   const wanted: PlacedEvent[] = []
   let looked = 0
-  // Those that were read longest ago first: a busy one must not keep others from being read for ever.
+  // The least recently read first: a busy outbox must not starve others.
   const readUpTo = (source: number): number => Number.parseInt(pull.after.get(source)?.entry ?? '0', 10)
   const sources = [ACCOUNT_SOURCE, ...byLane.keys()].sort((a, b) => readUpTo(a) - readUpTo(b))
   for (const source of sources) {
@@ -97,7 +97,7 @@ export function readCursor(text: string): Cursor | undefined {
   let unit = 1
   for (const byte of bytes.subarray(1)) {
     number += (byte & 127) * unit
-    // Zeros without an end add nothing, until the unit is infinite and the number none.
+    // Endless zeros add nothing, until the unit is infinite and the number NaN.
     if (number > Number.MAX_SAFE_INTEGER || unit > Number.MAX_SAFE_INTEGER) return undefined
     if (byte < 128) {
       numbers.push(number)

@@ -40,7 +40,7 @@ export type Replay = z.infer<typeof recordSchema>
 /** `rpl_<ULID>`, for a replay that is asked for at `nowMs` (epoch ms). */
 export const newReplayId = (nowMs: number): string => `rpl_${newUlid(nowMs)}`
 
-/** Writes it down, under its id. */
+/** Stores it under its id. */
 export async function createReplay(
   redis: Redis,
   { account, id: endpoint }: Endpoint,
@@ -52,14 +52,14 @@ export async function createReplay(
   await redis.pexpire(key, KEEP_MS)
 }
 
-/** A replay of this endpoint by its id; undefined when there is none or it is not kept any more. */
+/** A replay of this endpoint by its id; undefined when there is none or it has expired. */
 export async function findReplay(redis: Redis, endpoint: Endpoint, id: string): Promise<Replay | undefined> {
   const raw = await redis.hgetall(eventKeys(endpoint.account).replay(id))
   const found = isThere(raw) ? readRecord(recordSchema, `replay ${id}`, raw) : undefined
   return found?.endpoint === endpoint.id ? found : undefined
 }
 
-/** Notes how far it is. */
+/** Stores its progress. */
 export async function noteReplay(
   redis: Redis,
   account: number,
@@ -72,7 +72,7 @@ export async function noteReplay(
 }
 
 const ENTRIES_AT_ONCE = 200
-/** A dry run counts for so long; then it returns what it has found. */
+/** Time limit of a dry run; then it returns its partial count. */
 const COUNT_FOR_MS = 3_000
 
 /** How many events a replay would deliver; `complete` is false when there may be more. */
@@ -122,7 +122,7 @@ export async function replayPage(
 
 const timeOf = (entry: string): number => Number.parseInt(entry, 10)
 
-/** Jobs of an endpoint's queue that are looked through: it holds no more that were given up, and hardly more that wait. */
+/** Jobs of an endpoint's queue that are read: it holds no more that were given up, and hardly more that wait. */
 const MOST_JOBS = 2_000
 
 /** A delivery with an event in the period of the order. */
@@ -131,7 +131,7 @@ export interface FailedDelivery {
   data: Extract<EventJob, { kind: 'deliver' }>
 }
 
-/** Deliveries that the endpoint has not taken: those that wait for a retry, and those that were given up. */
+/** Failed deliveries: those that wait for a retry, and those that were given up. */
 export async function failedDeliveries(
   queue: Queue<EventJob>,
   { sinceMs, untilMs }: ReplayOrder,

@@ -53,7 +53,7 @@ export async function findMessage(
   if (waiting) return waiting
   const inChunk = await findInChunk(redis, id, lists)
   if (inChunk) return ofPayload(redis, id, inChunk, nowMs, false)
-  // Claimed and finished between the reads: then the record is there by now.
+  // Claimed and finished between the reads: then the record exists by now.
   const later = await readMessage(redis, id)
   return later ? ofRecord(redis, id, later, nowMs) : undefined
 }
@@ -86,7 +86,7 @@ async function ofJob(redis: Redis, id: MessageId, nowMs: number): Promise<FoundM
   return ofPayload(redis, id, readRecord(payloadText, `job ${name}`, text), nowMs, isDead)
 }
 
-/** One that was never claimed. `isDead`: its job is a dead letter. */
+/** An unclaimed message. `isDead`: its job is a dead letter. */
 async function ofPayload(
   redis: Redis,
   id: MessageId,
@@ -115,7 +115,7 @@ async function ofPayload(
 const campaignOf = ({ lane }: MessageId, run: number | undefined): string | undefined =>
   run === undefined ? undefined : campaignId({ lane, number: run })
 
-/** A queued message past its validity is shown as expired before any step writes that down. */
+/** A queued message past its validity is shown as expired before any step records it. */
 const nowOf = (state: State, validUntil: number, nowMs: number): State =>
   state === 'queued' && validUntil <= nowMs ? 'expired' : state
 
@@ -147,7 +147,7 @@ export const owns = (sender: Sender | undefined, account: number): sender is Sen
 
 export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
 
-/** Undefined for one that does not exist, was forgotten after its retention, or belongs to another account. */
+/** Undefined for one that does not exist, has expired, or belongs to another account. */
 export async function findOwnMessage(
   redis: Redis,
   account: number,
@@ -165,7 +165,7 @@ export async function findOwnMessage(
   return sender && message ? { message, sender } : undefined
 }
 
-/** How its delivery stands. */
+/** The state of its delivery. */
 export function deliveryOf(found: OwnMessage): Delivery {
   if ('inbound' in found) return { status: 'delivered', error_message: null }
   const { state, problem } = found.message
@@ -174,8 +174,8 @@ export function deliveryOf(found: OwnMessage): Delivery {
 }
 
 /**
- * Cancels the message unless it was claimed, has ended or is past its validity. One in a chunk gets a job of its own first,
- * which is what is cancelled: dying in between, it is sent by that job, as if nobody had asked.
+ * Cancels the message unless it was claimed, has ended or is past its validity. A message in a chunk first gets a job of its own, which is
+ * cancelled: if the process dies in between, that job sends it, as without the request.
  */
 export async function cancelWherever(
   deps: { redis: Redis; queues: LaneQueues; config: ListSettings & { retentionMs: number } },

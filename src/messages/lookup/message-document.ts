@@ -11,7 +11,7 @@ import type { FoundMessage } from './lookup.ts'
 import type { ListedMessage, ReceivedMessage, SentMessage } from './message-schema.ts'
 import { type Waits, waitsOf } from './waits.ts'
 
-/** What happened, oldest first. The id holds when it was accepted; the record only what followed. */
+/** The history, oldest first. The id has the time of acceptance; the record only what followed. */
 export function historyOf(
   message: FoundMessage,
 ): (Pick<HistoryEvent, 'atMs' | 'detail'> & { what: string; code?: string })[] {
@@ -22,11 +22,11 @@ export function historyOf(
 /** Whether the message was sent again although an earlier attempt may have reached the recipient. */
 const isPossibleDuplicate = (message: FoundMessage): boolean => (message.record?.repeats ?? 0) > 0
 
-/** Why a message that is queued does not leave; null for any other, and when nothing holds it back. */
+/** Why a queued message waits; null for any other, and when nothing holds it back. */
 const waitsOfFound = (redis: Redis, message: FoundMessage): Promise<Waits | null> =>
   message.state === 'queued' ? waitsOf(redis, message) : Promise.resolve(null)
 
-/** A message that was accepted to be sent, as lists have it. */
+/** An outgoing message, as lists show it. */
 export function listedSent(message: FoundMessage, sender: Sender | undefined): Extract<ListedMessage, { to: string }> {
   return {
     id: messageId(message.id.lane, message.id.ulid),
@@ -56,7 +56,7 @@ const problemOf = ({ code, sentence }: Problem, cappedUntil: number | undefined)
   ...(cappedUntil !== undefined && { capped_until: iso(cappedUntil) }),
 })
 
-/** A message that was accepted to be sent. */
+/** An outgoing message. */
 export async function sentDocument(
   redis: Redis,
   message: FoundMessage,
@@ -79,14 +79,14 @@ export async function sentDocument(
   }
 }
 
-/** A message that was received, as lists have it. */
+/** A received message, as lists show it. */
 export const listedReceived = (
   message: InboundMessage,
   sender: Sender | undefined,
 ): Extract<ListedMessage, { from: string }> => ({
   id: message.id,
   direction: 'inbound',
-  // As every lookup has it: a message that is here has been delivered.
+  // As in every lookup: a received message counts as delivered.
   state: 'delivered',
   possible_duplicate: false,
   class: null,
@@ -104,7 +104,7 @@ export const listedReceived = (
   problem: null,
 })
 
-/** A message that was received. */
+/** A received message. */
 export const receivedDocument = (message: InboundMessage, sender: Sender | undefined): ReceivedMessage => ({
   ...listedReceived(message, sender),
   waits: null,

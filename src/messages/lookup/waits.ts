@@ -42,8 +42,8 @@ interface Waiting {
 }
 
 /**
- * Why a message that is `queued` does not leave, the strongest reason first; null when nothing holds it back but the
- * moment that a worker needs, or a wait of its own between two tries. Ask it of queued messages only.
+ * Why a queued message waits, the strongest reason first; null when only a worker's moment is missing, or it waits between two tries. For
+ * queued messages only.
  */
 export async function waitsOf(redis: Redis, message: Waiting): Promise<Waits | null> {
   const { lane } = message.id
@@ -116,7 +116,7 @@ async function recipientCooldown(
   const [end = 0, next = 0] = cooldown.split(' ').map(Number)
   const turn = await ownTurn(redis, id)
   const until = turn ?? Math.max(end, next)
-  // What remains of a cooldown that is over says only how often there was one.
+  // An expired cooldown that is still stored only counts how often there was one.
   if (until <= now) return undefined
   const sentence = `WhatsApp takes no more messages to this recipient for now; its turn is at ${iso(until)}.`
   return { why: 'recipient_cooldown', until, sentence }

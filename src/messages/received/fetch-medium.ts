@@ -1,8 +1,8 @@
 // One try to fetch the file of a received message into the gallery.
 //
-// Where the worker may die: a draft on disk is removed after a day. Bytes without a record go after an hour (content.ts). A record of
-// the gallery that the message does not name yet is found by the next worker, under the id that was written down before it; if
-// the person was erased meanwhile, that worker removes it.
+// Where the worker may die: a draft on disk is removed after a day. Bytes without a record are removed after an hour (content.ts). A
+// gallery record that the message does not name yet is found by the next worker, under the id that was stored before it; if the person
+// was erased meanwhile, that worker removes it.
 import { statfs } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { accountLimits, cachedAccount } from '../../accounts/accounts.ts'
@@ -33,7 +33,7 @@ import { eventKeys } from '../../redis/keys.ts'
 export const AT_ONCE = 4
 /** WhatsApp keeps a received file for seven days. */
 const KEPT_MS = 7 * 86_400_000
-/** More than there are within that time; a record that nobody can read ends with it. */
+/** More than fit into that time; an unreadable record ends the tries with it. */
 const MOST_TRIES = 3_000
 /** A full gallery may have room again after this. */
 const FULL_WAIT_MS = 600_000
@@ -68,7 +68,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   if ((await cachedAccount(redis, account))?.keep_received_media !== 'on') return { kind: 'over', why: 'switched_off' }
   const sender = await cachedSender(redis, message.lane)
   if (sender === undefined || sender.removed_at !== undefined) return { kind: 'over', why: 'sender_removed' }
-  // Of a webhook that comes late WhatsApp may have the file yet, so it is asked once at least.
+  // After a late webhook WhatsApp may still have the file, so it is tried at least once.
   if (taken.tries > 0 && Date.now() - message.received_at > KEPT_MS) return { kind: 'over', why: 'out_of_time' }
   const room = await roomFor(deps, account)
   if (room.bytes <= 0) return full(deps, account, room, BACKOFF_MS)
@@ -77,7 +77,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   const { number, base_url: baseUrl, phone_number_id: phoneNumberId } = sender
   const token = tokenOf(deps.seal, sender)
   if (token === undefined) return { kind: 'again', why: 'token_unreadable' }
-  // Written down before there is a file: see above. A full Redis refuses it, before a byte is fetched in vain.
+  // Stored before there is a file: see above. A full Redis refuses it before a byte is fetched in vain.
   const id = await fileIdOf(redis, taken, true)
   if (id === undefined) return { kind: 'again', why: 'not_reserved' }
   const opened = await deps.media.open({ number, baseUrl, token, phoneNumberId }, message.parts.media.id)
@@ -115,7 +115,7 @@ async function fetchInto(
     draft = await receive(files, stream, Math.min(room.bytes, MEDIA_MAX_BYTES))
     if (draft.size === 0) return { kind: 'again', why: 'empty' }
     const people = await makeErasedHmacs(redis, account, namesOfWriter(message))
-    // What a person called it is a text of theirs, which the message has, sealed.
+    // The person's own name for it is private; the message has it, sealed.
     const name = (extension: string): string => `${iso(message.received_at).slice(0, 10)} ${message.type}.${extension}`
     const folder = await receivedFolder(redis, account)
     const file = await addFile(redis, files, account, folder, name, draft, {
@@ -137,7 +137,7 @@ async function fetchInto(
   }
 }
 
-/** The file is in the gallery. Of a message that was erased meanwhile it goes again. */
+/** The file is in the gallery. If the message was erased meanwhile, it is removed again. */
 async function recorded({ redis }: FetchDeps, of: ReceivedMedium, file: number, bytes: number): Promise<FetchEnd> {
   if (await noteGalleryFile(redis, { ...of, file })) return { kind: 'kept', file, bytes }
   await removeFile(redis, of.account, file)
@@ -156,14 +156,14 @@ async function roomFor({ redis, config }: FetchDeps, account: number): Promise<R
   return { bytes, most }
 }
 
-/** What is kept for sending stays free, as it does with uploads. */
+/** Keeps the disk reserve for sending, as uploads do. */
 async function isDiskLow({ config: { reserve, dataDir } }: FetchDeps): Promise<boolean> {
   if (reserve.diskBytes === 0) return false
   const { bavail, bsize } = await statfs(dataDir)
   return bavail * bsize < reserve.diskBytes + AT_ONCE * MEDIA_MAX_BYTES
 }
 
-/** No room: nothing of the account's own is ever removed for it. Said once a day. */
+/** The gallery is full: none of the account's files is ever removed for this. Logged once a day. */
 async function full(
   { redis, log }: FetchDeps,
   account: number,

@@ -1,6 +1,6 @@
-// Has the files of received messages fetched into galleries, of accounts that keep them (`keep_received_media`): soon after they
-// arrive, and again with a growing wait until WhatsApp has removed them. What one try does is in fetch-medium.ts. A worker that
-// dies leaves a file due again a minute later.
+// Fetches the files of received messages into galleries, for accounts that keep them (`keep_received_media`): soon after they arrive, and
+// again with a growing wait until WhatsApp has removed them. One try is fetch-medium.ts. A worker that dies leaves a file due again a
+// minute later.
 
 import {
   endReceivedMedium,
@@ -16,13 +16,13 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { AT_ONCE, type FetchDeps, type FetchEnd, fetchMedium } from './fetch-medium.ts'
 
 const LOOK_MS = 1_000
-/** Of AT_ONCE those of one account. */
+/** Of AT_ONCE, the most for one account. */
 const AT_ONCE_EACH = 3
-/** A try that fails is followed by another after this, doubled each time up to the last, and up to a half less. */
+/** Wait after a failed try, doubled each time up to the last, with up to half subtracted at random. */
 const FIRST_WAIT_MS = 5_000
 const MOST_WAIT_MS = 3_600_000
 
-/** Starts to look, once a second and after each file. */
+/** Starts polling for due files, once a second and after each file. */
 export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
@@ -55,7 +55,7 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
     try {
       await settle(deps, taken, await fetchMedium(deps, taken, stopping.signal))
     } catch (error) {
-      // It stays taken until its lease ends, and is due again then.
+      // It stays leased until the lease ends, and is due again then.
       if (isRedisAway(error)) return
       log.error({ account: taken.account, lane: taken.lane, err: error }, 'received_media.broken')
       await settle(deps, taken, { kind: 'again', why: 'fault' }).catch(() => {})
@@ -66,7 +66,7 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
 
   const repeating = repeatedly(LOOK_MS, lookOnce, log)
   return {
-    /** Breaks off what is under way, which is due again at once; waits for that at most `limitMs`. */
+    /** Aborts tries in progress, which are due again at once; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       repeating.stop()
       stopping.abort()

@@ -9,7 +9,7 @@ import type { Redis } from '../../redis/connect.ts'
 import type { RequeueState } from './filter.ts'
 import type { RequeueOrder } from './jobs.ts'
 
-/** As it came; what is left out matches all. */
+/** The request as it came; a missing field matches all. */
 export interface RequeueRequest {
   /** Number in any spelling, name or id. */
   sender?: string | undefined
@@ -33,8 +33,8 @@ export interface RequeueRequest {
 export const hasFilter = (request: RequeueRequest): boolean => Object.values(request).some((each) => each !== undefined)
 
 /**
- * Makes an order of a request, or throws a Refusal. Without an account it spans all. What ends from `nowMs` on is
- * not part of it, so that nothing is sent again that has failed once more.
+ * Turns a request into an order, or throws a Refusal. Without an account it spans all. Messages that end at `nowMs` or later are excluded,
+ * so that nothing that fails once more is sent again.
  */
 export async function requeueOrder(
   redis: Redis,
@@ -51,7 +51,7 @@ export async function requeueOrder(
   }
   let senders = await listSenders(redis, account)
   if (request.sender !== undefined) senders = existingSenders(senders, request.sender, account)
-  // Another account's campaign is one that does not exist: no message is of it.
+  // Another account's campaign counts as one that does not exist: no message belongs to it.
   if (campaign) senders = senders.filter(({ id }) => id === campaign.lane)
   if (request.from !== undefined) digitsOf('from', request.from)
   if (request.from !== undefined || request.direction === 'inbound') senders = []

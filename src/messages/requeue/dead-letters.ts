@@ -1,4 +1,4 @@
-// Dead letters: jobs that failed before any worker could claim them. They have no record, so the job is all there is.
+// Dead letters: jobs that failed before any worker could claim them. They have no record, only the job.
 
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
@@ -26,8 +26,7 @@ export interface DeadLetter {
 }
 
 /**
- * Those of the jobs that match and have no record. What cannot be read as a message is passed over: it could not be
- * sent.
+ * The jobs that match and have no record. Skips jobs that are no messages: they could not be sent.
  */
 export async function matchingDeadLetters(
   { redis }: { redis: Redis },
@@ -58,7 +57,7 @@ export async function matchingDeadLetters(
 }
 
 /**
- * Puts the job back on its lane with a new validity. False when somebody else has done so, or the sender was removed.
+ * Puts the job back on its lane with a new validity. False when another process has done so, or the sender was removed.
  * Dying between the two writes is harmless: the job is still a dead letter, with another validity.
  */
 export async function retryDeadLetter(
@@ -70,6 +69,6 @@ export async function retryDeadLetter(
   const ulid = parseMessageId(name)?.ulid
   if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
   const isBack = await retry(queues.queueOf(lane), name, storedPayload({ ...payload, until }))
-  // Its sender was removed meanwhile, and what is left on the lane goes with it.
+  // Its sender was removed meanwhile, and the rest of the lane with it.
   return isBack && !(await isLaneClosed(redis, lane))
 }

@@ -8,8 +8,7 @@ export const REQUEUE_STATES = MESSAGE_MOVES.requeue.from
 export type RequeueState = (typeof REQUEUE_STATES)[number]
 
 /**
- * What is left out matches all. Sender and times are not here: they choose which lists are read, and which part of
- * them.
+ * A missing field matches all. Sender and times are not here: they select the lists to read, and which part of them.
  */
 export interface RequeueFilter {
   state?: RequeueState | undefined
@@ -24,7 +23,7 @@ export interface RequeueFilter {
   code?: string | undefined
 }
 
-/** What the filter looks at. */
+/** The fields that the filter checks. */
 interface Filtered {
   state: State
   repeats: number
@@ -40,7 +39,7 @@ export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolea
   const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value
   return (
     REQUEUE_STATES.some((state) => state === message.state) &&
-    // A filter for failed ones must not match what lookups show as unknown.
+    // A filter for failed messages must not match those that lookups show as unknown.
     fits<string>(filter.state, shownState(message)) &&
     (filter.to === undefined || formsOf(filter.to).includes(message.to)) &&
     fits(filter.class, message.class) &&

@@ -14,8 +14,8 @@ import { execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.
 import { REQUEUE_STATES } from './filter.ts'
 
 /**
- * How long a job can be asked for. Longer than the 8.5 days for which its Idempotency-Key is known: a repeat that found no
- * record would be taken for a first request, and send once more what has failed since.
+ * How long a job is kept. Longer than the 8.5 days of its Idempotency-Key: a repeat that found no record would count as a first request,
+ * and send again what has failed since.
  */
 export const KEEP_MS = 9 * 86_400_000
 
@@ -35,12 +35,12 @@ const orderSchema = z.object({
 })
 export type RequeueOrder = z.infer<typeof orderSchema>
 
-/** It may name a recipient. */
+/** Sealed, because it may name a recipient. */
 const storedOrder = sealedText.pipe(jsonText).pipe(orderSchema)
 const orderText = (order: RequeueOrder): string => sealText(JSON.stringify(order))
 
 const jobSchema = z.object({
-  /** 0: asked for on the command line, over accounts. */
+  /** 0: from the command line, over all accounts. */
   account: z.coerce.number().int().nonnegative(),
   state: z.enum(['waiting', 'running', 'done', 'failed']),
   order: storedOrder,
@@ -50,25 +50,24 @@ const jobSchema = z.object({
 export type RequeueJob = z.infer<typeof jobSchema>
 
 /**
- * `failed`: their sender was removed, or their record or that of their campaign cannot be read, for a person to repair.
- * `campaign_over`: their campaign sends nothing more. `skipped_capped`: marketing to people who have had enough of it.
+ * `failed`: their sender was removed, or their record or their campaign's is corrupt, which a person must repair. `campaign_over`: their
+ * campaign sends nothing more. `skipped_capped`: marketing to capped people.
  */
 export const COUNTS = ['requeued', 'without_content', 'campaign_over', 'skipped_capped', 'failed'] as const
 export type RequeueCounts = Record<(typeof COUNTS)[number], number>
-/** Counts that all begin at 0. */
+/** The initial counts. */
 export const noCounts = (): RequeueCounts => ({
   ...{ requeued: 0, without_content: 0, campaign_over: 0, skipped_capped: 0, failed: 0 },
 })
 
-/** All that matched, so far. */
+/** How many have matched so far. */
 export const matchedOf = (counts: RequeueCounts): number => COUNTS.reduce((sum, each) => sum + counts[each], 0)
 
-/** A new job id, `rq_<ULID>`, for a job that is asked for at `nowMs` (epoch ms). */
+/** A new job id, `rq_<ULID>`, for a job created at `nowMs` (epoch ms). */
 export const newRequeueJobId = (nowMs: number): string => `rq_${newUlid(nowMs)}`
 
 /**
- * Writes the job down, in one step: of half a record nobody could say how it stands, and every later job of the account
- * would meet it. Doing it again changes nothing.
+ * Stores the job in one step: half a record could not be read, and every later job of the account would find it. Idempotent.
  */
 export async function createRequeueJob(
   redis: Redis,
@@ -83,8 +82,7 @@ export async function createRequeueJob(
 }
 
 /**
- * The job by its id; undefined when there is none or it was asked for too long ago (KEEP_MS). Throws a
- * CorruptRecordError.
+ * The job by its id; undefined when there is none or it has expired (KEEP_MS). Throws a CorruptRecordError.
  */
 export async function findRequeueJob(redis: Redis, id: string): Promise<RequeueJob | undefined> {
   const raw = await redis.hgetall(requeueJobKey(id))
@@ -113,7 +111,7 @@ const progressSchema = z.object({
   ...{ requeued: count, without_content: count, campaign_over: count, skipped_capped: count, failed: count },
 })
 
-/** How far a job is on a lane. `cursor` is empty before its first page. */
+/** The progress of a job on a lane. `cursor` is empty before its first page. */
 export async function progressOf(
   redis: Redis,
   lane: number,
@@ -135,7 +133,7 @@ export async function totalOf(redis: Redis, id: string, { order }: RequeueJob): 
 
 const advanceScript = defineScript(import.meta.url, 'requeue-advance')
 
-/** Moves on from one cursor to the next, and counts. False when somebody else has done so; then nothing is counted. */
+/** Moves from one cursor to the next, and counts. False when another worker has done so; then nothing is counted. */
 export async function advance(
   redis: Redis,
   lane: number,
@@ -163,8 +161,8 @@ export function openRequeueQueue(redis: Redis) {
     queue,
 
     /**
-     * Has a worker do the job; resolves once that is certain. Dying before leaves a record whose id nobody was given,
-     * and doing it again with the same id makes what is missing.
+     * Queues the job; resolves once that is durable. Dying before leaves a record whose id nobody has; starting it again with the same id
+     * completes it.
      */
     async start(id: string, asked: { account: number; order: RequeueOrder; nowMs: number }): Promise<void> {
       await inTime(redis, async () => {
@@ -177,16 +175,16 @@ export function openRequeueQueue(redis: Redis) {
   }
 }
 
-/** More have no use: one filter finds as much as five. */
+/** Most open jobs of an account: more have no use, since one filter finds as much as five. */
 export const MOST_OPEN = 5
-/** One that was counted and has no record after this long was never begun: its process died in between. */
+/** A counted job without a record after this long was never begun: its process died in between. */
 const BEGUN_WITHIN_MS = 60_000
 
 const openScript = defineScript(import.meta.url, 'requeue-open')
 
 /**
- * Counts the job among the account's open ones; false when it has too many. One that is open already, or was, is taken
- * again. Dying after this leaves a name that stands for no job; it is dropped when its place is needed.
+ * Counts the job among the account's open ones; false when there are too many. A job that is or was open is accepted again. Dying after
+ * this leaves a name without a job; it is dropped when its place is needed.
  */
 export async function openRequeue(redis: Redis, account: number, job: string, nowMs: number): Promise<boolean> {
   if ((await findRequeueJob(redis, job)) !== undefined) return true

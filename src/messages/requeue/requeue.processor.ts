@@ -1,5 +1,5 @@
-// The job `requeue`: queues again what its filter matches, page by page. Between pages it goes to the back of the queue if
-// other jobs wait there, so that a long job delays none of them.
+// The job `requeue`: requeues the messages that match its filter, page by page. Between pages it goes to the back of the queue if other
+// jobs wait there, so that a long job delays none of them.
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { sharedDelayedKey, sharedWaitingKey } from '../../lanes/bullmq/layout.ts'
@@ -32,7 +32,7 @@ const CONCURRENCY = 2
 const REDIS_AWAY_MS = 1_000
 const DAY_SECONDS = 86_400
 
-/** What working on requeue jobs needs. */
+/** Dependencies of requeue jobs. */
 export interface RequeueDeps {
   redis: Redis
   config: Pick<Config, 'retentionMs' | 'validityMs'>
@@ -41,8 +41,7 @@ export interface RequeueDeps {
 }
 
 /**
- * Starts to work on requeue jobs, page by page. A job that is stopped, or whose worker dies, goes on after its last
- * page.
+ * Starts processing requeue jobs, page by page. A job that is stopped, or whose worker dies, continues after its last page.
  */
 export function startRequeues(deps: RequeueDeps) {
   const stopping = new AbortController()
@@ -52,8 +51,8 @@ export function startRequeues(deps: RequeueDeps) {
     async (job, token) => endOwn(await workOn(deps, job, stopping.signal), job, token),
     {
       concurrency: CONCURRENCY,
-      // One whose worker died is taken up by another within 3 s. A worker that stands still for a moment may lose its
-      // lock, which harms nothing: two may work on one job.
+      // A job whose worker died is taken by another within 3 s. A worker that stalls for a moment may lose its lock,
+      // which is harmless: two may work on one job.
       lockDuration: 2_000,
       stalledInterval: 500,
       maxStalledCount: 100,
@@ -65,7 +64,7 @@ export function startRequeues(deps: RequeueDeps) {
   )
   worker.on('failed', (job, error) => deps.log.error({ job: job?.id, err: error }, 'requeue.failed'))
   return {
-    /** Jobs go on elsewhere after the page they are at; waits for that at most `limitMs`. */
+    /** Jobs continue elsewhere after their current page; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
       await closeWorker(worker, limitMs)
@@ -79,7 +78,7 @@ async function workOn(deps: RequeueDeps, job: Job, stopped: AbortSignal): Promis
   const id = payload.data.job
   try {
     const asked = await findRequeueJob(deps.redis, id)
-    // Done before, or so old that it is not kept any more.
+    // Done before, or expired.
     if (asked === undefined || asked.state === 'done' || asked.state === 'failed') return { kind: 'done' }
     if (asked.state === 'waiting') await setRequeueState(deps.redis, id, 'running', await redisNowMs(deps.redis))
     const mayGoOn = async () => !stopped.aborted && !(await doOthersWait(deps.redis))
@@ -104,7 +103,7 @@ async function doOthersWait(redis: Redis): Promise<boolean> {
   return waiting + delayed > 0
 }
 
-/** What is open is known to the account's record as well; dying between the two is mended there. */
+/** The account's list of open jobs is updated as well; if the process dies in between, that list repairs itself. */
 async function endJob(
   { redis }: RequeueDeps,
   id: string,
@@ -115,9 +114,9 @@ async function endJob(
   if (job !== undefined) await closeRequeue(redis, job.account, id)
 }
 
-// Where the process may die: within a page, another worker does the page again. A message that was queued again has left the
-// list and is not met a second time, even if it has failed once more. Between a page and the cursor: the same. Nothing is
-// counted twice, because the steps write the counts.
+// Where the process may die: within a page, another worker does the page again. A requeued message has left the list and is not found
+// again, even if it has failed once more. Between a page and the cursor: the same. Nothing is counted twice, because the steps write the
+// counts.
 
 interface PageDeps {
   redis: Redis
@@ -125,18 +124,18 @@ interface PageDeps {
   queues: LaneQueues
 }
 
-/** Stands for a lane that is done. */
+/** The cursor of a lane that is done. */
 const END = 'end'
 
 /**
- * Pages under way. With one 1,520 messages a second were queued again, with two 1,950 (100,000 messages, two kills, a Redis
- * that syncs every write), and a third of the worker's time was still spent waiting.
+ * Pages in progress at once. With one, 1,520 messages a second were requeued, with two 1,950 (100,000 messages, two kills, a Redis that
+ * syncs every write), and a third of the worker's time was still spent waiting.
  */
 const AT_ONCE = 3
 
 /**
- * Works on the job from where it has come to. `mayGoOn` is asked after a page that was not empty. True once all lanes are
- * done; false when it may not go on.
+ * Works on the job from its cursors. `mayGoOn` is called after each page that was not empty. True once all lanes are done; false when it
+ * may not go on.
  */
 async function requeuePages(
   deps: PageDeps,
@@ -145,7 +144,7 @@ async function requeuePages(
   mayGoOn: () => Promise<boolean>,
 ): Promise<boolean> {
   for (const lane of order.lanes) {
-    // Read again each time: should two workers be at it, each goes on from where the other has come to.
+    // Read again each time: of two workers on one job each continues from the other's cursor.
     for (let isDone = false; !isDone; ) {
       const { cursor } = await progressOf(deps.redis, lane, id)
       const end = cursor === END ? 'done' : await requeueLane(deps, lane, { id, order, cursor }, mayGoOn)
@@ -170,7 +169,7 @@ async function requeueLane(
   const read = (from: string) => readPage(deps, lane, order, from === '' ? beginning(order) : readCursor(from))
   const finish = async (from: string, to: string, page: Page, before: Before): Before => {
     const counts = await workOnPage(deps, lane, id, order.untilMs, page)
-    // In the order of the pages: otherwise the one before would be passed over should this process die now.
+    // In the order of the pages: otherwise the one before would be skipped if this process died now.
     const end = await before
     if (end !== undefined) return end
     if (!(await advance(deps.redis, lane, id, { from, to, counts }))) return 'elsewhere'
@@ -202,7 +201,7 @@ function awaitedLater<T>(work: Promise<T>): Promise<T> {
 async function workOnPage(deps: PageDeps, lane: number, id: string, untilMs: number, page: Page) {
   const counts = { ...noCounts(), failed: page.unreadable }
   for (const verdict of await putBack(deps, lane, page.found, { job: { id, untilMs } })) {
-    // The step itself counts what it has queued; what is otherwise by now does not match any more.
+    // The step itself counts what it has requeued; messages that changed meanwhile do not match any more.
     if (verdict !== 'done' && verdict !== 'ignored' && verdict !== 'missing') counts[countOf(verdict)] += 1
   }
   for (const letter of page.deadLetters) {

@@ -1,8 +1,7 @@
-// Requeueing: one message, or a page of them. The step that queues a message again is fenced in
-// Redis, and its job is added after it.
+// Requeues one message, or a page of them. The step is fenced in Redis, and the job is added after it.
 //
-// Where the process may die: before the step, nothing has changed; between the step and the job, the message stands on
-// the list of those queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
+// Where the process may die: before the step, nothing has changed; between the step and the job, the message is on the list of those
+// queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
 
 import { z } from 'zod'
 import { cachedSender } from '../../accounts/senders.ts'
@@ -36,20 +35,20 @@ import { CorruptRecordError } from '../../redis/records.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
-/** What requeueing needs: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
+/** Dependencies of requeueing: `validityMs` is the new validity per class, `retentionMs` how long records live then. */
 export interface RequeueDeps {
   redis: Redis
   queues: LaneQueues
   config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
 }
 
-/** A message and its record as it was read a moment ago. */
+/** A message and its record as just read. */
 export interface Found {
   ulid: string
   record: MessageRecord
 }
 
-/** Why a matching message cannot be sent again; undefined when it can. For counting only: the step looks again. */
+/** Why a matching message cannot be sent again; undefined when it can. For counting only: the step checks again. */
 export async function obstacles(
   redis: Redis,
   lane: number,
@@ -71,8 +70,8 @@ export async function obstacles(
 }
 
 /**
- * The sweep looks so soon for a job of a message that had one already: mostly that of the attempt that has just failed,
- * which is about to go.
+ * How soon the sweep checks the job of a message that had one already: mostly that of the attempt that has just failed, which is about
+ * to be removed.
  */
 const OLD_JOB_GONE_MS = 2_000
 
@@ -95,15 +94,14 @@ export async function putBack(
     contentsOrCapped(redis, lane, found),
     jobStates(redis, lane, ulids),
   ])
-  // One that was put off to a later time is valid from then on, as it was when it was accepted.
+  // A scheduled message is valid from its time on, as when it was accepted.
   const untilOf = ({ record: { class: klass, sendAt = 0 } }: Found): number =>
     Math.max(nowMs, sendAt) + config.validityMs[klass]
-  // Whatever is queued again lives longer than was known when it was accepted.
+  // Requeued messages live longer than was known when they were accepted.
   const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
-  // The lane before the steps as well: a process that dies between a step and its job leaves it to the next look of the
-  // sweep.
+  // Marks the lane before the steps as well: a process that dies between a step and its job leaves it to the next sweep.
   await Promise.all([keepIndexed(redis, lane, ulids, keptMs), markLane(redis, lane)])
-  // What an obstacle keeps from being sent takes no step.
+  // Messages with an obstacle take no step.
   const blocked = (i: number): boolean => typeof contents[i] === 'string' && isRequeueable(found[i]?.record.state)
   const stepping = found.flatMap((each, i): Again[] => {
     if (blocked(i)) return []
@@ -164,7 +162,7 @@ export async function requeueMessage(
 
 const isRequeueable = (state: State | undefined): boolean => REQUEUE_STATES.some((each) => each === state)
 
-/** What each says, from its record or its campaign, or why it cannot be sent again. */
+/** The content of each, from its record or its campaign, or why it cannot be sent again. */
 async function contentsOf(redis: Redis, lane: number, found: readonly Found[]): Promise<(SendPayload | Obstacle)[]> {
   const campaigns = createCampaignContent(redis, lane)
   return Promise.all(
@@ -184,7 +182,7 @@ async function contentsOrCapped(redis: Redis, lane: number, found: readonly Foun
   return contents.map((content, i) => (capped.has(i) ? 'capped' : content))
 }
 
-/** Which of these are marketing to people who have had enough of it, by their places. */
+/** The indexes of those that are marketing to capped people. */
 async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]): Promise<ReadonlySet<number>> {
   const templates = found.flatMap(({ record }, i) => (mayBeMarketing(record) && record.to !== '' ? [i] : []))
   const sender = templates.length === 0 ? undefined : await cachedSender(redis, lane)
@@ -212,9 +210,9 @@ async function cappedAmong(redis: Redis, lane: number, found: readonly Found[]):
 const mayBeMarketing = (record: Found['record']): boolean => record.class === 'campaign' || record.type === 'template'
 
 /**
- * Why a message cannot be sent again. `capped`: it is marketing, and its person has had enough of that for now. `campaign_over`: its campaign is cancelled or not kept any more.
- * `sender_removed`: nobody serves its lane any more. `without_content`: what it said is not stored. `unreadable`: the
- * record of its campaign is not what Laneway wrote.
+ * Why a message cannot be sent again. `capped`: it is marketing, and its person is capped. `campaign_over`: its campaign is cancelled or
+ * has expired. `sender_removed`: its lane is closed. `without_content`: its content is not stored any more. `unreadable`: the record of
+ * its campaign is corrupt.
  */
 export type Obstacle = 'campaign_over' | 'without_content' | 'sender_removed' | 'unreadable' | 'capped'
 
@@ -227,7 +225,7 @@ export const OBSTACLES: Readonly<Record<Exclude<Obstacle, 'unreadable'>, string>
 }
 export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
 
-/** The sweep looks so soon after whether a message has got its job. */
+/** How soon the sweep checks whether a message has got its job. */
 const JOB_WITHIN_MS = 10_000
 
 const requeueScript = defineMessageScriptOfMany(import.meta.url, 'message-requeue')
@@ -237,7 +235,7 @@ const requeueReply = z.union([
 ])
 type StepReply = [verdict: RequeueVerdict, state: State | undefined]
 
-/** What a step does to a message. `content` is written where the record has none. */
+/** The arguments of a step for a message. `content` is written where the record has none. */
 interface Again {
   ulid: string
   until: number

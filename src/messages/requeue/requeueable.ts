@@ -40,13 +40,13 @@ export type List = (typeof LISTS)[number]
 export const listKey = (lane: number, list: List): string =>
   list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
 
-/** Members looked at in one step of the trim. */
+/** Members checked in one step of the trim. */
 const AT_ONCE = 500
 
 /**
- * Removes messages without a record from the lists. A record lives for the retention from its first claim: what
- * ended longer ago is gone for certain, and of the rest only what was accepted longer ago may be. One worker does it
- * in each period of `everyMs`; dying in the middle leaves it to the next period. Returns how many were taken off.
+ * Removes messages without a record from the lists. A record lives for the retention from its first claim: messages that ended longer ago
+ * have expired for certain, and of the others only those accepted longer ago may have. One worker does it in each period of `everyMs`;
+ * dying in the middle leaves it to the next period. Returns how many were removed.
  */
 export async function trimRequeueable(
   redis: Redis,

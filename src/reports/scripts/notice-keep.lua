@@ -1,5 +1,5 @@
--- Keeps a notice and tells of it, once. Kinds do not push each other out: when there are too many, the oldest of the kind
--- goes that has most, and of a kind that comes in a flood only the first of each minute are kept.
+-- Keeps a notice and writes its event, once. Kinds do not push each other out: when there are too many, the oldest of the most frequent
+-- kind goes, and of a flood only the first of each minute are kept.
 --
 -- Keys:
 --   index    ZSET    id -> when it happened (ms)
@@ -13,7 +13,7 @@
 --   keepMs   how long notices are kept
 --   most     how many are kept
 --   mostNow  how many of a kind are kept of one minute
---   event?   what is told, JSON
+--   event?   the event, JSON
 -- Output: 'kept', 'known' when it is there already, 'missed' when its kind comes too fast, 'old' when there is no place for it
 local index, outbox = unpack(KEYS)
 local id, kind, text, at, now, keepMs, most, mostNow, event = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)

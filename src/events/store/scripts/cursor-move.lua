@@ -1,5 +1,5 @@
--- Moves an endpoint's cursors in its outboxes. Refused when one of them stands elsewhere: another worker delivers to the
--- endpoint now, and its cursors must not be moved back.
+-- Moves an endpoint's cursors in its outboxes, by compare-and-set. Refused when one of them has moved: another worker delivers to
+-- the endpoint now, and its cursors must not go back.
 --
 -- Keys:
 --   cursors   HASH  outbox -> entry

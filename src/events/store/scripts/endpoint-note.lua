@@ -1,5 +1,5 @@
--- Notes how an endpoint answered, or disables it. An endpoint that was removed meanwhile stays removed, and the answer of an
--- address that it no longer has changes nothing.
+-- Records how an endpoint answered, or disables it. An endpoint that was removed meanwhile stays removed, and the answer of a
+-- former address changes nothing.
 --
 -- Keys:
 --   endpoint  HASH    the endpoint

@@ -4,7 +4,7 @@
 --   endpoint  HASH  the endpoint
 -- Arguments:
 --   secret     the one that it must have
---   olds       those of before that it must have
+--   olds       the former ones that it must have
 --   newSecret
 --   newOlds
 -- Output: 1 when they were replaced, else 0

@@ -2,12 +2,12 @@
 --
 -- Keys:
 --   endpoints  ZSET  endpoints of the account
---   listening  HASH  when events were last pulled, and since when nobody has wanted any (ms)
+--   listening  HASH  when events were last pulled, and since when there is no listener (ms)
 -- Arguments:
 --   now          ms
---   retentionMs  events are wanted for so long after a pull
---   lingerMs     it is over when nobody has wanted to know for so long
---   forget       when it is over, nothing more is kept about it
+--   retentionMs  a pull counts as a listener for so long
+--   lingerMs     listening is over after so long without a listener
+--   forget       deletes the state when it is over
 -- Output: 'wanted', 'lingers' or 'over'
 local endpoints, listening = unpack(KEYS)
 local now, retentionMs, lingerMs, forget = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)

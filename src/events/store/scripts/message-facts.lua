@@ -1,5 +1,4 @@
--- Reads some fields of many messages of one lane: a round trip for all of them, and one command where there would be
--- hundreds.
+-- Reads some fields of many messages of one lane, in one command instead of hundreds.
 --
 -- Keys of each:
 --   record   HASH   a message
