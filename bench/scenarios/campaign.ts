@@ -3,7 +3,7 @@
 // records and counts are compared one by one, and the figures of the campaign, read ten times a second, must add up at
 // each reading.
 
-import { readStates } from '../../src/lanes/messages/records.ts'
+import { readProgress } from '../../src/lanes/messages/records.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { findCampaign } from '../../src/recipients/campaigns.ts'
@@ -104,10 +104,12 @@ async function compareOneByOne(laneway: Laneway, name: string, people: number, o
     const ulids = Array.from({ length: Math.min(1_000, people - at) }, (_, i) =>
       campaignMessageUlid(name, found.started_at ?? 0, at + i, phoneOf(at + i)),
     )
-    const states = await readStates(client, found.lane, ulids)
+    const messages = await readProgress(client, found.lane, ulids)
     for (const [i, ulid] of ulids.entries()) {
       if (sent.get(ulid) !== 1) throw new Error(`recipient ${at + i} was sent ${sent.get(ulid) ?? 0} messages`)
-      if (states[i] !== 'sent') throw new Error(`recipient ${at + i} is ${states[i]}`)
+      const message = messages[i]
+      const state = message instanceof Error ? message : message?.state
+      if (state !== 'sent') throw new Error(`recipient ${at + i} is ${state}`)
     }
   }
   const { progress } = await show(laneway, name)

@@ -4,7 +4,7 @@
 import { Packr } from 'msgpackr'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { newUlid, personHash } from '../../src/kernel/message-id.ts'
-import { type IndexedMessage, indexMessages } from '../../src/lanes/messages/message-index.ts'
+import { type IndexedMessage, indexMessages } from '../../src/lanes/archive/message-index.ts'
 import { FIELDS } from '../../src/lanes/messages/record-format.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import type { Redis } from '../../src/redis/connect.ts'

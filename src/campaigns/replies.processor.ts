@@ -2,19 +2,15 @@
 // quick reply, a quote, a reaction) belongs to the campaign of that one. Any other belongs to the latest campaign of the number whose
 // message to the person left in the 72 hours before, because most people answer without a quote.
 //
-// All replies of a lane are matched in one read of the index of its campaigns, four bytes a recipient. The elected worker does it; if two
-// do, or one dies in the middle, each recipient still counts once.
+// All replies of a lane are matched in one walk over what its campaigns sent. The elected worker does it; if two do, or one
+// dies in the middle, each recipient still counts once.
 import { cachedSender } from '../accounts/senders.ts'
 import type { Log } from '../kernel/log.ts'
-import { acceptedAtMs, PERSON_HASH_BYTES } from '../kernel/message-id.ts'
-import { indexHashesOf } from '../kernel/sealed.ts'
-import { findInboundBy, namesOfWriter } from '../lanes/messages/inbound.ts'
-import { placesIn, readSegment, type Segment, segmentsBetween } from '../lanes/messages/index-segments.ts'
-import type { MessageRecord } from '../lanes/messages/record-format.ts'
-import { readMessagesOrNot } from '../lanes/messages/records.ts'
-import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign.ts'
+import { acceptedAtMs } from '../kernel/message-id.ts'
+import { archiveOf, type KeptMessage } from '../lanes/archive/archive.ts'
+import { namesOfWriter } from '../lanes/messages/inbound.ts'
+import { type CampaignId, campaignId } from '../model/campaigns/campaign.ts'
 import { campaignMessageUlid, placeInId } from '../model/campaigns/message-ids.ts'
-import { readHistory } from '../model/messages/history.ts'
 import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -31,14 +27,10 @@ const STARTED_WITHIN_MS = 30 * 86_400_000
 /** Of these at most so many, the latest, and so many recipients: some 100 ms. */
 const MOST_CAMPAIGNS = 50
 const MOST_RECIPIENTS = 4_000_000
-/** Recipients read at a time: 256 KB. */
-const RECIPIENTS_AT_ONCE = 65_536
 
 /** Who wrote, and which message they may have answered. */
 interface Writer {
   names: readonly string[]
-  /** Of all names, as the index has them. */
-  hashes: readonly number[]
   receivedAt: number
   /** The message that they name, by WhatsApp's id. */
   answers: string | undefined
@@ -65,7 +57,9 @@ async function writersOf(redis: Redis, lane: number, replies: readonly Reply[]):
   const found = await Promise.all(
     replies.map(async ({ message, receivedAt }) => {
       // A message that was erased since, or cannot be read, does not count.
-      const received = await findInboundBy(redis, account, message).catch(() => undefined)
+      const received = await archiveOf(redis)
+        .find({ account, name: message })
+        .catch(() => undefined)
       if (received === undefined) return []
       const { parts } = received
       return [
@@ -81,82 +75,72 @@ async function writersOf(redis: Redis, lane: number, replies: readonly Reply[]):
   )
   return writers.map(({ own, ...rest }, i) => {
     const names = [...new Set([...own, ...(all[i] ?? [])])]
-    return { ...rest, names, hashes: names.flatMap(indexHashesOf).map((hash) => hash.readUInt32LE()) }
+    return { ...rest, names }
   })
 }
 
 /** Searches the lane's campaigns for the writers, the latest first. Returns how many were newly counted. */
 async function countWriters(redis: Redis, lane: number, writers: readonly Writer[]): Promise<number> {
-  const latestMs = Math.max(...writers.map(({ receivedAt }) => receivedAt)) + WHOLE_SECOND_MS
-  const { segments } = await segmentsBetween(redis, lane, latestMs - STARTED_WITHIN_MS, latestMs)
-  const campaigns = segments
-    .filter(({ kind }) => kind === 'campaign')
-    .sort((one, other) => other.newestMs - one.newestMs)
-    .slice(0, MOST_CAMPAIGNS)
-  let left = [...writers]
-  let [counted, looked] = [0, 0]
-  for (const segment of campaigns) {
-    const recipients = await placesIn(redis, segment)
-    looked += recipients
-    if (left.length === 0 || looked > MOST_RECIPIENTS) break
-    const id = parseCampaignId(`cmp_${lane}_${segment.name.slice(1)}`)
-    if (id === undefined) continue
-    const answered = await answersOf(redis, { id, segment, recipients }, left)
-    for (const place of new Set(answered.values())) if (await countReplied(redis, id, place)) counted += 1
-    left = left.filter((writer) => !answered.has(writer))
+  const untilMs = Math.max(...writers.map(({ receivedAt }) => receivedAt)) + WHOLE_SECOND_MS
+  const campaigns = {
+    ...{ sinceMs: untilMs - STARTED_WITHIN_MS, untilMs },
+    ...{ most: MOST_CAMPAIGNS, mostRecipients: MOST_RECIPIENTS },
+  }
+  const people = writers.map(({ names }) => names)
+  const left = new Set(writers)
+  let counted = 0
+  for await (const messages of archiveOf(redis).walk({ lane, people, campaigns })) {
+    const maybe = new Map<string, Writer[]>()
+    for (const message of messages) {
+      const writer = writers[message.who]
+      if (message.kind !== 'sent' || writer === undefined || !left.has(writer)) continue
+      // A person may have written several times.
+      maybe.set(message.ulid, [...(maybe.get(message.ulid) ?? []), writer])
+    }
+    const answered = await answersAmong(redis, lane, maybe)
+    // Each place once, although several may answer from it.
+    const places = new Map([...answered.values()].map(({ id, place }) => [`${id.number} ${place}`, { id, place }]))
+    for (const { id, place } of places.values()) if (await countReplied(redis, id, place)) counted += 1
+    for (const writer of answered.keys()) left.delete(writer)
+    if (left.size === 0) break
   }
   return counted
 }
 
-/** Those of the writers who answer this campaign, with their places in its list. */
-async function answersOf(
+/** The recipient of a campaign, by the place in its list. */
+interface Answered {
+  id: CampaignId
+  place: number
+}
+
+/** Those of the writers who answer one of these messages, by its ULID; `maybe` has those that it may have gone to. */
+async function answersAmong(
   redis: Redis,
-  { id, segment, recipients }: { id: CampaignId; segment: Segment; recipients: number },
-  writers: readonly Writer[],
-): Promise<Map<Writer, number>> {
-  const byHash = new Map<number, Writer[]>()
-  for (const writer of writers) {
-    for (const hash of writer.hashes) byHash.set(hash, [...(byHash.get(hash) ?? []), writer])
-  }
-  /** By message: a person may have written several times. */
-  const maybe = new Map<string, Writer[]>()
-  for (let from = 0; from < recipients; from += RECIPIENTS_AT_ONCE) {
-    const to = Math.min(recipients, from + RECIPIENTS_AT_ONCE)
-    const range = { from: from * PERSON_HASH_BYTES, to: to * PERSON_HASH_BYTES }
-    const hashes = (await readSegment(redis, segment, 'hashes', range)) ?? Buffer.alloc(0)
-    for (let at = 0; at + PERSON_HASH_BYTES <= hashes.length; at += PERSON_HASH_BYTES) {
-      const place = from + at / PERSON_HASH_BYTES
-      for (const writer of byHash.get(hashes.readUInt32LE(at)) ?? []) {
-        // Others may have the same four bytes: only the person has a message under the id that follows from their name.
-        for (const name of writer.names) {
-          const ulid = campaignMessageUlid(campaignId(id), segment.newestMs, place, name)
-          const some = maybe.get(ulid) ?? []
-          maybe.set(ulid, some)
-          some.push(writer)
-        }
-      }
-    }
-  }
+  lane: number,
+  maybe: ReadonlyMap<string, readonly Writer[]>,
+): Promise<Map<Writer, Answered>> {
   const ulids = [...maybe.keys()]
-  const records = await readMessagesOrNot(redis, id.lane, ulids)
+  const records = await archiveOf(redis).find({ lane, ulids })
   return new Map(
-    ulids.flatMap((ulid, i): [Writer, number][] => {
+    ulids.flatMap((ulid, i): [Writer, Answered][] => {
       const record = records[i]
-      if (record === undefined || record === 'unreadable') return []
-      const answering = (maybe.get(ulid) ?? []).filter((writer) => isAnswer(writer, record, ulid))
-      return answering.map((writer) => [writer, placeInId(ulid)])
+      if (record === undefined || record instanceof Error || record.run === undefined) return []
+      const answered = { id: { lane, number: record.run }, place: placeInId(ulid) }
+      // Others may have the same four bytes: only the person has a message under the id that follows from their name.
+      const isTo = ({ names }: Writer): boolean =>
+        names.some(
+          (name) => campaignMessageUlid(campaignId(answered.id), acceptedAtMs(ulid), answered.place, name) === ulid,
+        )
+      const answering = (maybe.get(ulid) ?? []).filter((writer) => isTo(writer) && isAnswer(writer, record))
+      return answering.map((writer) => [writer, answered])
     }),
   )
 }
 
-function isAnswer(
-  { answers, receivedAt }: Writer,
-  { state, providerId, history }: MessageRecord,
-  ulid: string,
-): boolean {
+function isAnswer({ answers, receivedAt }: Writer, { state, providerId, history }: KeptMessage): boolean {
   if (answers !== undefined) return answers === providerId
   if (!PROVEN_SENT.some((each) => each === state)) return false
-  return readHistory(history, acceptedAtMs(ulid)).some(
+  return history.some(
     ({ code, atMs }) => code === 'c' && atMs - WHOLE_SECOND_MS <= receivedAt && receivedAt - atMs <= ANSWERED_WITHIN_MS,
   )
 }

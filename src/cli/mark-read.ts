@@ -3,7 +3,7 @@
 import { keptAccounts } from '../accounts/accounts.ts'
 import { findSender, providerSenderOf } from '../accounts/senders.ts'
 import { createSeal, secretKeysOf } from '../kernel/seal.ts'
-import { findInbound } from '../lanes/messages/inbound.ts'
+import { archiveOf } from '../lanes/archive/archive.ts'
 import { outcomeOf } from '../model/messages/outcome.ts'
 import { createReadReceipts } from '../providers/cloud-read.ts'
 import { CliFailure } from './failure.ts'
@@ -15,7 +15,7 @@ export async function markRead(
   { redis, config }: CommandContext,
 ): Promise<Answer> {
   for (const account of await keptAccounts(redis)) {
-    const message = await findInbound(redis, account, id)
+    const message = await archiveOf(redis).find({ account, id })
     const sender = message && (await findSender(redis, message.lane))
     if (message === undefined || sender === undefined) continue
     if (sender.removed_at !== undefined) throw new CliFailure('The sender that received it was removed.')

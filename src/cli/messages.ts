@@ -5,8 +5,7 @@ import { sendersNamed } from '../accounts/named-senders.ts'
 import { findSender, listKeptSenders, type Sender } from '../accounts/senders.ts'
 import { iso } from '../kernel/instant.ts'
 import { type MessageId, parseMessageId } from '../kernel/message-id.ts'
-import { findInbound, type InboundMessage } from '../lanes/messages/inbound.ts'
-import { type Cursor, readCursor, writeCursor } from '../messages/lookup/entries.ts'
+import { archiveOf, type Cursor, type InboundMessage, readCursor, writeCursor } from '../lanes/archive/archive.ts'
 import { findMessages, type Search } from '../messages/lookup/find-messages.ts'
 import { cancelWherever, findMessage } from '../messages/lookup/lookup.ts'
 import { historyOf, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
@@ -203,7 +202,7 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
 /** Received messages are filed under their account, which WhatsApp's id does not contain. */
 async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
   for (const account of await keptAccounts(redis)) {
-    const message = await findInbound(redis, account, id)
+    const message = await archiveOf(redis).find({ account, id })
     if (message !== undefined) return received(message, account, await findSender(redis, message.lane))
   }
   return undefined

@@ -5,12 +5,11 @@ import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/backgro
 import { newUlid } from '../kernel/message-id.ts'
 import { sealText } from '../kernel/sealed.ts'
 import { LAST_PRIORITY, openQueue } from '../lanes/bullmq/open-queue.ts'
-import { sealedText } from '../lanes/messages/record-format.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
 import { erasureKey, rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { execOrThrow, isThere, readRecord } from '../redis/records.ts'
+import { execOrThrow, isThere, readRecord, sealedText } from '../redis/records.ts'
 import { BOOK_STATES, type BookState } from './contact-book.ts'
 
 /** How long an erasure can be asked for. */

@@ -17,7 +17,8 @@ import { observerOf } from '../redis/observe.ts'
 import { JOB, laneBacklogKeys, laneJobKey } from './bullmq/layout.ts'
 import { payloadText } from './jobs.ts'
 import { defineMessageScript } from './messages/message-script.ts'
-import { newMessageOf, newRecordFields } from './messages/record-format.ts'
+import { newMessageOf } from './messages/new-message.ts'
+import { newRecordFields } from './messages/record-format.ts'
 
 /**
  * How many jobs are read at a time, and how many of those are judged in one step: Redis serves nobody else for some 2

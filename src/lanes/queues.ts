@@ -10,6 +10,7 @@ import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
 import { laneClosedKey, lanePrefix, messageIndexKey, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
+import { type IndexedMessage, indexMessages, packForIndex } from './archive/message-index.ts'
 import {
   laneBacklogKeys,
   laneChunkKeys,
@@ -21,7 +22,6 @@ import {
 } from './bullmq/layout.ts'
 import { openQueue, type Queue } from './bullmq/open-queue.ts'
 import { isLaneClosed, LaneClosedError } from './jobs.ts'
-import { type IndexedMessage, indexMessages, packForIndex } from './messages/message-index.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
 
 /**

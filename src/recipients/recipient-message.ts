@@ -2,7 +2,6 @@
 // same message with the same id.
 
 import type { SendPayload } from '../jobs/send.ts'
-import type { MessageRecord } from '../lanes/messages/record-format.ts'
 import type { MarketingRoute } from '../model/accounts/sender.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'
 import { compiledOf, maySendAgain } from '../model/campaigns/definition.ts'
@@ -134,7 +133,7 @@ export function createCampaignContent(redis: Redis, lane: number) {
       filled,
       to,
       validUntil,
-    }: MessageRecord & { run: number }): Promise<SendPayload | undefined> {
+    }: CampaignMessage & { run: number; to: string; validUntil: number }): Promise<SendPayload | undefined> {
       const found = filled && (await campaigns({ lane, number: run }))
       if (filled === undefined || found === undefined) return undefined
       const { marketing_route: route } = found.campaign.definition

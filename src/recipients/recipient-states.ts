@@ -2,11 +2,11 @@
 // that changes a message writes both (lanes/messages/scripts/message-lifecycle.lua), so they always agree with the record, and outlive
 // it: a recipient with a state was claimed once and is never fed again.
 
-import { FIELDS } from '../lanes/messages/record-format.ts'
+import { readProgress } from '../lanes/messages/records.ts'
 import type { CampaignId } from '../model/campaigns/campaign.ts'
 import { LETTERS, STATES, type State } from '../model/messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
-import { campaignCountsKey, messageKey, queuedAgainKey, recipientStatesKey } from '../redis/keys.ts'
+import { campaignCountsKey, queuedAgainKey, recipientStatesKey } from '../redis/keys.ts'
 
 /** Recipients whose states are read at a time: 16 KB. */
 const STATES_AT_ONCE = 32_768
@@ -108,7 +108,10 @@ export async function* queuedMessagesOf(redis: Redis, { lane, number }: Campaign
   const again = await redis.zrange(queuedAgainKey(lane), '0', '-1')
   for (let from = 0; from < again.length; from += RECORDS_AT_ONCE) {
     const some = again.slice(from, from + RECORDS_AT_ONCE)
-    const records = await Promise.all(some.map((ulid) => redis.hmget(messageKey(lane, ulid), FIELDS.state, FIELDS.run)))
-    yield some.filter((_ulid, i) => records[i]?.[0] === LETTERS.queued && records[i]?.[1] === String(number))
+    const records = await readProgress(redis, lane, some)
+    yield some.filter((_ulid, i) => {
+      const record = records[i]
+      return record !== undefined && !(record instanceof Error) && record.state === 'queued' && record.run === number
+    })
   }
 }

@@ -4,6 +4,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { openText } from '../kernel/sealed.ts'
 import { isCluster, type Redis, type Transaction } from './connect.ts'
 import { isRedisAway } from './errors.ts'
 import { rootKeys } from './keys.ts'
@@ -14,12 +15,23 @@ export class CorruptRecordError extends Error {
   override name = 'CorruptRecordError'
 }
 
-/** The record as its schema says, or a CorruptRecordError that names the fields at fault. */
+/** The record as its schema says; throws a CorruptRecordError that names the fields at fault. */
 export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: unknown): z.output<S> {
+  const read = recordOrError(schema, what, raw)
+  if (read instanceof CorruptRecordError) throw read
+  return read
+}
+
+/** The same, with the error in place of the record, for callers that must not stop at one of many. */
+export function recordOrError<S extends z.ZodType>(
+  schema: S,
+  what: string,
+  raw: unknown,
+): z.output<S> | CorruptRecordError {
   const parsed = schema.safeParse(raw)
   if (parsed.success) return parsed.data
   const fields = parsed.error.issues.map((issue) => issue.path.join('.') || 'record').join(', ')
-  throw new CorruptRecordError(`${what} in Redis is broken: ${fields}`)
+  return new CorruptRecordError(`${what} in Redis is broken: ${fields}`)
 }
 
 /** A field that holds JSON, parsed; what comes out is still to be checked by the next schema of the pipe. */
@@ -28,6 +40,16 @@ export const jsonText = z.string().transform((text, context): unknown => {
     return JSON.parse(text)
   } catch {
     context.addIssue({ code: 'custom', message: 'not JSON' })
+    return z.NEVER
+  }
+})
+
+/** A text that may be sealed. */
+export const sealedText = z.string().transform((stored, context) => {
+  try {
+    return openText(stored)
+  } catch {
+    context.addIssue('cannot be opened')
     return z.NEVER
   }
 })

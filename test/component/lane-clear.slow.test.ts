@@ -6,7 +6,7 @@ import { acceptedAtMs, messageId, newAttemptId, newUlid } from '../../src/kernel
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { clearPage, filterUnsendable } from '../../src/lanes/clear.ts'
 import { createClearing } from '../../src/lanes/clear-lanes.processor.ts'
-import { newMessageOf } from '../../src/lanes/messages/record-format.ts'
+import { newMessageOf } from '../../src/lanes/messages/new-message.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { setNotSent } from '../../src/lanes/messages/steps.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'

@@ -1,6 +1,6 @@
 // Pins: what events tell of a message that never changes, whatever its record holds. Real: Redis.
 import { expect, test } from 'vitest'
-import { readFacts } from '../../src/events/store/documents.ts'
+import { archiveOf } from '../../src/lanes/archive/archive.ts'
 import { newRecordFields } from '../../src/lanes/messages/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
@@ -16,10 +16,6 @@ const MESSAGE = { to: '491700000001', text: '', class: 'campaign', validUntil: 5
 test('a template of a campaign, a picture and a message that is not kept are each told as what they are', async () => {
   await addRecord(redis, { lane: 1, ulid: 'A' }, 's', newRecordFields({ ...MESSAGE, type: 'template', run: 7 }))
   await addRecord(redis, { lane: 1, ulid: 'B' }, 's', newRecordFields({ ...MESSAGE, type: 'image', run: undefined }))
-  const facts = await readFacts(redis, 1, ['A', 'B', 'C'])
-  expect(['A', 'B', 'C'].map((ulid) => [facts.get(ulid)?.kind, facts.get(ulid)?.run])).toEqual([
-    ['template', 7],
-    ['image', null],
-    [null, null],
-  ])
+  const facts = await archiveOf(redis).find({ lane: 1, ulids: ['A', 'B', 'C'] }, 'facts')
+  expect(facts).toMatchObject([{ kind: 'template', run: 7 }, { kind: 'image', run: null }, undefined])
 })

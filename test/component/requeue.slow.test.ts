@@ -3,13 +3,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { readMessage, readStates } from '../../src/lanes/messages/records.ts'
+import { readMessage, readProgress } from '../../src/lanes/messages/records.ts'
+import { requeueStep } from '../../src/lanes/messages/requeue-step.ts'
 import { recordStatus } from '../../src/lanes/messages/steps.ts'
 import { type LaneQueues, markLane, openLaneQueues } from '../../src/lanes/queues.ts'
 import { requeueOrder } from '../../src/messages/requeue/accept-requeue.ts'
 import { createRequeueJob, findRequeueJob, newRequeueJobId, openRequeueQueue } from '../../src/messages/requeue/jobs.ts'
 import { startRequeues } from '../../src/messages/requeue/requeue.processor.ts'
-import { requeueStep } from '../../src/messages/requeue/requeue.ts'
 import { trimLane, trimRequeueable } from '../../src/messages/requeue/requeueable.ts'
 import { silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
@@ -49,7 +49,10 @@ const timesSent = async (tos: readonly string[]) => {
 }
 const isRead = (lane: number, ulids: readonly string[]) =>
   eventually(
-    async () => (await readStates(service.redis, lane, ulids)).every((state) => state === 'read'),
+    async () =>
+      (await readProgress(service.redis, lane, ulids)).every(
+        (found) => found && 'state' in found && found.state === 'read',
+      ),
     'all are read',
     60_000,
   )

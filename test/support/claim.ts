@@ -1,7 +1,7 @@
 // Claims of one message, wherever it waits.
 import type { MessageId } from '../../src/kernel/message-id.ts'
 import { type ClaimResult, type ClaimTerms, claimMessages } from '../../src/lanes/messages/claim.ts'
-import type { NewMessage } from '../../src/lanes/messages/record-format.ts'
+import type { NewMessage } from '../../src/lanes/messages/new-message.ts'
 import type { Pace } from '../../src/model/messages/pace.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 

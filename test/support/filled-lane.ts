@@ -1,6 +1,6 @@
 // Messages of a lane as they stand in Redis once they were read: in the index, and with records where a test looks.
 import { newUlid } from '../../src/kernel/message-id.ts'
-import { indexMessages } from '../../src/lanes/messages/message-index.ts'
+import { indexMessages } from '../../src/lanes/archive/message-index.ts'
 import { newRecordFields } from '../../src/lanes/messages/record-format.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { addRecord } from './state/messages.ts'

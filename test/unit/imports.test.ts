@@ -182,6 +182,41 @@ test('only src/lanes/bullmq imports BullMQ', () => {
   expect(knowing.filter((file) => !file.startsWith('lanes/bullmq/'))).toEqual([])
 })
 
+/** Who reads the records of messages that are on their way, beside `lanes`. All others ask the archive. */
+const READS_RECORDS = [
+  /^worker\//,
+  /^reports\//,
+  /^messages\/accept\//,
+  /^recipients\/recipient-states\.ts$/,
+  /^erase\/erase-messages\.ts$/,
+]
+
+test('only src/lanes knows how messages are kept: others ask the archive', () => {
+  const others = sources.filter(({ file }) => roomOf(file) !== 'lanes')
+  const asking = (name: string) => others.filter(({ imports }) => imports.includes(name)).map(({ file }) => file)
+  expect(asking('lanes/archive/archive.ts').length).toBeGreaterThan(10)
+  const inside = sources.map(({ file }) => file).filter((file) => file.startsWith('lanes/archive/'))
+  expect(inside).toContain('lanes/archive/index-segments.ts')
+  for (const file of inside.filter((file) => file !== 'lanes/archive/archive.ts'))
+    expect(asking(file), file).toEqual([])
+  expect(asking('lanes/messages/record-format.ts')).toEqual([])
+  const reading = asking('lanes/messages/records.ts')
+  expect(reading.filter((file) => !READS_RECORDS.some((each) => each.test(file)))).toEqual([])
+  // Accepting waits until the replicas have the record, by its key.
+  const keys = others.filter(
+    ({ file, text }) => file !== 'redis/keys.ts' && /\b(messageKey|inboundKey(Of)?|indexSegmentKeys)\(/.test(text),
+  )
+  expect(keys.map(({ file }) => file).filter((file) => !file.startsWith('messages/accept/'))).toEqual([])
+})
+
+test('only scripts of src/lanes know the fields of a record', () => {
+  const knowing = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.lua'))
+    .filter((file) => /\bFIELD\./.test(readFileSync(join(SRC, file), 'utf8')))
+  expect(knowing).toContain('lanes/archive/scripts/message-erase.lua')
+  expect(knowing.filter((file) => roomOf(file) !== 'lanes')).toEqual([])
+})
+
 test('only scripts of src/lanes move jobs from one list of BullMQ to another, or know how it scores them', () => {
   const moves = [
     /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|chunks)/,

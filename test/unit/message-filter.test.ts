@@ -1,7 +1,8 @@
 // Pins: a search by state passes over no message that would be shown in that state, and reads none that would not.
 import { expect, test } from 'vitest'
+import { lettersOf } from '../../src/lanes/archive/stored-states.ts'
 import { listedReceived } from '../../src/messages/lookup/message-document.ts'
-import { directionsOf, lettersOf, matches } from '../../src/messages/lookup/message-filter.ts'
+import { directionsOf, matches } from '../../src/messages/lookup/message-filter.ts'
 import { LETTERS, STATES, shownState } from '../../src/model/messages/lifecycle.ts'
 
 test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {

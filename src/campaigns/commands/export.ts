@@ -3,12 +3,11 @@
 import { csvLine } from '../../files/csv.ts'
 import type { FileStore } from '../../files/store.ts'
 import { iso } from '../../kernel/instant.ts'
-import { acceptedAtMs, messageId } from '../../kernel/message-id.ts'
-import type { MessageRecord } from '../../lanes/messages/record-format.ts'
-import { readMessages } from '../../lanes/messages/records.ts'
+import { messageId } from '../../kernel/message-id.ts'
+import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import type { ExportFormat } from '../../model/campaigns/campaign.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
-import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
+import type { HistoryEvent } from '../../model/messages/history.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import { readRecipientStates } from '../../recipients/recipient-states.ts'
@@ -35,7 +34,7 @@ export async function* exportCampaign(
     const ulids = people.map(({ to }, i) =>
       campaignMessageUlid(idOf(campaign), campaign.started_at ?? 0, first + i, to),
     )
-    const records = campaign.started_at === undefined ? [] : await readMessages(deps.redis, campaign.lane, ulids)
+    const records = campaign.started_at === undefined ? [] : await recordsOf(deps.redis, campaign.lane, ulids)
     const states = await readRecipientStates(deps.redis, campaign, first, people.length)
     const replied = await readReplied(deps.redis, campaign, first, people.length)
     const lines = people.map((person, i) => ({
@@ -49,6 +48,13 @@ export async function* exportCampaign(
       .join('')
     index += people.length
   }
+}
+
+async function recordsOf(redis: Redis, lane: number, ulids: readonly string[]): Promise<(KeptMessage | undefined)[]> {
+  return (await archiveOf(redis).find({ lane, ulids })).map((record) => {
+    if (record instanceof Error) throw record
+    return record
+  })
 }
 
 const COLUMNS = [
@@ -88,12 +94,11 @@ function lineOf(
   campaign: Campaign,
   to: string,
   ulid: string,
-  record: MessageRecord | undefined,
+  record: KeptMessage | undefined,
   state: State | undefined,
 ) {
-  const history = record ? readHistory(record.history, acceptedAtMs(ulid)) : []
   const at = (code: HistoryEvent['code']): string | null => {
-    const event = history.findLast((each) => each.code === code)
+    const event = record?.history.findLast((each) => each.code === code)
     return event === undefined ? null : iso(event.atMs)
   }
   const untouched: State = campaign.state === 'cancelled' ? 'cancelled' : 'queued'

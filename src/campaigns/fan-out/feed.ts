@@ -2,9 +2,9 @@
 // to those that have no state yet. So feeding a recipient twice is harmless.
 import type { Chunk } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import { jobStates } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
-import { readStates } from '../../lanes/messages/records.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { chunksOn } from '../../lanes/stats.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
@@ -154,13 +154,9 @@ export async function requeueStuck(
   const { redis, log, config } = deps
   const { lane } = spec.id
   for await (const messages of built(unsettledPlaces(redis, spec.id, total), spec, snapshot)) {
-    const states = await readStates(
-      redis,
-      lane,
-      messages.map(({ ulid }) => ulid),
-    )
+    const records = await archiveOf(redis).find({ lane, ulids: messages.map(({ ulid }) => ulid) }, 'progress')
     for (const [i, { ulid, payload }] of messages.entries()) {
-      if (states[i] !== undefined) continue
+      if (records[i] !== undefined) continue
       const ended = await finalizeUnsent(redis, { lane, ulid }, 'gone', payload, config.retentionMs)
       if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
     }

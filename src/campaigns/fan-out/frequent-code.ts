@@ -1,29 +1,24 @@
 // The most frequent failure code among a campaign's latest messages, read once, when the circuit breaker pauses it.
-import { z } from 'zod'
-import { FIELDS } from '../../lanes/messages/record-format.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { inDoubtKey, messageKey, requeueableKey } from '../../redis/keys.ts'
+import { inDoubtKey, requeueableKey } from '../../redis/keys.ts'
 import { inWords } from './circuit-breaker.ts'
 
 /** Messages of the lane that are read, of those that failed and of those in doubt. */
 const LATEST = 200
-
-const stored = z.tuple([z.string(), z.string()])
 
 /** In words, with the code; undefined when none is known. */
 export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignId): Promise<string | undefined> {
   const lists = [requeueableKey(lane), inDoubtKey(lane)]
   const ulids = (await Promise.all(lists.map((key) => redis.zrevrange(key, 0, LATEST - 1)))).flat()
   if (ulids.length === 0) return undefined
-  const pipeline = redis.pipeline()
-  for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), FIELDS.run, FIELDS.problem)
   const counts = new Map<string, number>()
-  for (const [error, fields] of (await pipeline.exec()) ?? []) {
-    const [run, problem] = (error ? undefined : stored.safeParse(fields).data) ?? []
-    const code = problem?.split('|', 1)[0]
-    if (run !== String(number) || !code || isOfRecipient(code)) continue
+  for (const record of await archiveOf(redis).find({ lane, ulids }, 'progress')) {
+    if (record === undefined || record instanceof Error) continue
+    const { run, code } = record
+    if (run !== number || !code || isOfRecipient(code)) continue
     counts.set(code, (counts.get(code) ?? 0) + 1)
   }
   const [most] = [...counts].sort(([, a], [, b]) => b - a)

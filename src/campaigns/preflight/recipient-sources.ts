@@ -7,13 +7,13 @@ import type { FileStore } from '../../files/store.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import { parseListedPhone } from '../../kernel/recipient.ts'
 import { isVisible } from '../../kernel/visible.ts'
-import { readShownStates } from '../../lanes/messages/records.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import { parseCampaignId } from '../../model/campaigns/campaign.ts'
 import { type Definition, STATES_OF_CLASS } from '../../model/campaigns/definition.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
 import type { ValueSource } from '../../model/campaigns/parameters.ts'
 import { isMarketing } from '../../model/messages/content.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
+import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { type Member, readMembers } from '../../people/contacts/contacts.ts'
 import { findTag } from '../../people/contacts/tags.ts'
 import { namesOfPeople } from '../../people/names/names.ts'
@@ -180,7 +180,7 @@ async function* earlier(
   for (let index = 0; index < before.total; ) {
     const people = await snapshot.read(index, EARLIER_AT_ONCE)
     const ulids = people.map(({ to }, i) => campaignMessageUlid(idOf(before), before.started_at ?? 0, index + i, to))
-    const states = await readShownStates(redis, before.lane, ulids)
+    const records = await archiveOf(redis).find({ lane: before.lane, ulids }, 'progress')
     // The campaign has the state of those whose record has expired.
     const kept = await readRecipientStates(redis, before, index, people.length)
     // Its states expire with it. If they are read after that, nobody would seem to have been sent anything.
@@ -190,7 +190,9 @@ async function* earlier(
     const capped = await cappedUntil(redis, rules, names)
     for (const [i, person] of people.entries()) {
       const { to, values } = person
-      const state = states[i] ?? kept[i] ?? stateOfTheRest
+      const record = records[i]
+      if (record instanceof Error) throw record
+      const state = (record && shownState(record)) ?? kept[i] ?? stateOfTheRest
       if (state === undefined || !wanted.includes(state)) continue
       if (isErased(person)) yield { kind: 'erased' }
       else if (capped[i] !== undefined) yield { kind: 'capped' }

@@ -1,29 +1,17 @@
 // Makes the documents of events. The outbox holds what changed; a message's kind, sender and text are read from its record
 // at delivery, so that an event takes few bytes and nothing of an erased person is delivered.
 
-import { z } from 'zod'
 import type { Sender } from '../../accounts/senders.ts'
 import { iso } from '../../kernel/instant.ts'
 import { masked } from '../../kernel/masked.ts'
 import { acceptedAtMs, messageId } from '../../kernel/message-id.ts'
-import { findInboundBy } from '../../lanes/messages/inbound.ts'
-import {
-  countedClassSchema,
-  FIELDS,
-  shownProviderId,
-  storedType,
-  typeSchema,
-} from '../../lanes/messages/record-format.ts'
-import { readMessagesOrNot } from '../../lanes/messages/records.ts'
+import { archiveOf, type MessageFacts } from '../../lanes/archive/archive.ts'
 import { campaignId } from '../../model/campaigns/campaign.ts'
 import { EVENT_TYPES, type EventDocument, type EventType, typeOfState } from '../../model/events/event-schema.ts'
 import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '../../model/events/outbox-entry.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
-import { type Pricing, pricingOf } from '../../model/messages/pricing.ts'
 import { campaignTexts } from '../../recipients/recipient-message.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { messageKey } from '../../redis/keys.ts'
-import { defineScriptOfMany } from '../../redis/lua.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** Dependencies of an account's event documents; `senderOf` finds its senders by lane. */
@@ -109,7 +97,7 @@ async function knownOf({ redis, includeContent }: DocumentContext, events: reado
   const contents = new Map<number, ReadonlyMap<string, MessageContent>>()
   await Promise.all(
     [...wanted].flatMap(([lane, ulids]) => [
-      readFacts(redis, lane, [...ulids]).then((found) => facts.set(lane, found)),
+      factsOf(redis, lane, [...ulids]).then((found) => facts.set(lane, found)),
       ...(includeContent ? [readContents(redis, lane, [...ulids]).then((found) => contents.set(lane, found))] : []),
     ]),
   )
@@ -132,7 +120,9 @@ async function documentOf(
       return { type, timestamp, data: { event_id, ...messageData(context, source, occurrence, known), sender } }
     case 'received':
     case 'media_kept': {
-      const found = await findInboundBy(context.redis, context.account, occurrence.name).catch(() => undefined)
+      const found = await archiveOf(context.redis)
+        .find({ account: context.account, name: occurrence.name })
+        .catch(() => undefined)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, parts, received_at } = found
       const shown = context.includeContent ? { from, text, ...parts } : {}
@@ -193,70 +183,20 @@ function messageData(
 
 const hasPrice = (state: State): boolean => state === 'sent' || state === 'delivered' || state === 'read'
 
-// The immutable fields of messages, and their pricing, read from the records of all messages of a delivery at once.
-
-/** Records read in one step: some 0.2 ms of Redis. */
-const AT_ONCE = 100
-
-const script = defineScriptOfMany(import.meta.url, 'message-facts')
-const READ = [
-  FIELDS.class,
-  FIELDS.type,
-  FIELDS.campaign,
-  FIELDS.run,
-  FIELDS.providerId,
-  FIELDS.to,
-  FIELDS.pricing,
-] as const
-const replies = z.array(z.unknown())
-const text = z.string().nullable()
-const price = z.string().transform(pricingOf).nullable()
-const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text, price])
-
-/** All are null for an expired message. */
-export interface MessageFacts {
-  class: z.infer<typeof countedClassSchema> | null
-  kind: z.infer<typeof typeSchema> | null
-  group: string | null
-  /** Number of its campaign. */
-  run: number | null
-  providerId: string | null
-  /** WhatsApp's latest pricing. */
-  pricing: Pricing | null
-  /** Its recipient was erased: WhatsApp's texts about it, which may name them, are left out. */
-  isForgotten: boolean
-}
-
-const NONE = [null, null, null, null, null, null, null] as const
-
 /** The facts of these messages of one lane, by ULID. */
-export async function readFacts(
+async function factsOf(
   redis: Redis,
   lane: number,
   ulids: readonly string[],
-): Promise<Map<string, MessageFacts>> {
-  const facts = new Map<string, MessageFacts>()
-  await inLots(ulids, async (lot) => {
-    const each = lot.map((ulid) => ({ keys: { record: messageKey(lane, ulid) }, args: {} }))
-    const found = replies.parse(await script(redis, {}, { fields: READ }, each))
-    for (const [i, ulid] of lot.entries()) {
-      const [of, type, group, run, providerId, to, priced] = stored.safeParse(found[i]).data ?? NONE
-      const opened = providerId === null ? null : shownProviderId(providerId)
-      const number = run === null ? null : Number(run)
-      const kind = storedType(type ?? undefined, number ?? undefined) ?? null
-      facts.set(ulid, {
-        class: of,
-        kind,
-        group,
-        run: number,
-        providerId: opened,
-        isForgotten: to === '',
-        pricing: priced ?? null,
-      })
-    }
-  })
-  return facts
+): Promise<ReadonlyMap<string, MessageFacts>> {
+  const found = await archiveOf(redis).find({ lane, ulids }, 'facts')
+  return new Map(
+    found.flatMap((fact, i) => (fact === undefined || fact instanceof Error ? [] : [[ulids[i] ?? '', fact]])),
+  )
 }
+
+/** Messages whose contents are read in one step. */
+const AT_ONCE = 100
 
 /** The recipient and the text of a message; null for one that has expired or cannot be read. */
 export interface MessageContent {
@@ -273,10 +213,10 @@ async function readContents(
   const contents = new Map<string, MessageContent>()
   const textOf = campaignTexts(redis)
   await inLots(ulids, async (lot) => {
-    const records = await readMessagesOrNot(redis, lane, lot)
+    const found = await archiveOf(redis).find({ lane, ulids: lot })
     for (const [i, ulid] of lot.entries()) {
-      const record = records[i]
-      const isRead = record !== undefined && record !== 'unreadable'
+      const record = found[i]
+      const isRead = record !== undefined && !(record instanceof Error)
       contents.set(
         ulid,
         isRead ? { to: record.to, text: (await textOf(lane, record)) ?? record.text } : { to: null, text: null },

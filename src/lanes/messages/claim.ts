@@ -27,7 +27,8 @@ import { observerOf } from '../../redis/observe.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
-import { type NewMessage, newRecordFields, stateSchema, storedProblem } from './record-format.ts'
+import type { NewMessage } from './new-message.ts'
+import { newRecordFields, stateSchema, storedProblem } from './record-format.ts'
 import { setNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')

@@ -6,10 +6,9 @@ import type { Names } from '../../model/people/person.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inboundDigest, inboundKey, inboundKeyOf, outboxKey, replyWindowKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { execOrThrow, jsonText, readRecord } from '../../redis/records.ts'
+import { execOrThrow, jsonText, readRecord, sealedText } from '../../redis/records.ts'
 import { assertReplicated } from '../../redis/replication.ts'
-import { indexReceived } from './message-index.ts'
-import { sealedText } from './record-format.ts'
+import { indexReceived } from '../archive/message-index.ts'
 
 const inboundSchema = z.object({
   /** It has the number in it. */

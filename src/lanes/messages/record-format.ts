@@ -2,14 +2,14 @@
 // Only this file knows the letters; scripts say `FIELD.state` (message-script.ts). `load` in message-lifecycle.lua reads what a
 // step needs.
 import { z } from 'zod'
-import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
-import { openText, openTextOr, sealText } from '../../kernel/sealed.ts'
+import { openTextOr, sealText } from '../../kernel/sealed.ts'
 import { CONTENT_TYPES, type Content } from '../../model/messages/content.ts'
 import { STATES, stateOf } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import { pricingOf } from '../../model/messages/pricing.ts'
-import { jsonText } from '../../redis/records.ts'
+import { jsonText, sealedText } from '../../redis/records.ts'
+import type { NewMessage } from './new-message.ts'
 
 /** The letter that each field of a record is stored under. */
 export const FIELDS = {
@@ -81,16 +81,6 @@ export const typeSchema = z
   .transform((stored) => TYPE_OF.get(stored))
   .pipe(z.enum(CONTENT_TYPES))
 
-/** A text that may be sealed. */
-export const sealedText = z.string().transform((stored, context) => {
-  try {
-    return openText(stored)
-  } catch {
-    context.addIssue('cannot be opened')
-    return z.NEVER
-  }
-})
-
 /** Separates the values filled in: a control character, which nobody types. */
 const SEPARATOR = '\x1F'
 /** First characters of JSON and of a sealed text. */
@@ -156,36 +146,6 @@ export const storedProblem = ({ code, sentence }: Problem): string => `${storabl
 
 /** `|` separates events of the history and the parts of a problem. */
 export const storable = (text: string): string => text.replaceAll('|', '/')
-
-/** The content of a new record. */
-export interface NewMessage {
-  to: string
-  type: MessageRecord['type']
-  text: string
-  class: MessageRecord['class']
-  validUntil: number
-  sendAt?: number | undefined
-  campaign: string | undefined
-  run: number | undefined
-  /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
-  filled?: readonly string[] | undefined
-  /** A person had it sent although an earlier one may have gone out: a possible duplicate. */
-  again?: boolean
-}
-
-/** The message that a job is about. */
-export const newMessageOf = (payload: SendPayload): NewMessage => ({
-  to: payload.to,
-  type: payload.content.type,
-  text: textOfPayload(payload),
-  class: payload.class,
-  validUntil: payload.until,
-  ...(payload.sendAt !== undefined && { sendAt: payload.sendAt }),
-  campaign: payload.campaign,
-  run: payload.run,
-  filled: payload.filled,
-  ...(payload.again && { again: payload.again }),
-})
 
 /** The fields of a new record besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [

@@ -27,7 +27,7 @@
 --   newestMs?    and the last
 --   untilMs?     until then none of them can have a record
 -- Output: 'OK'; 'closed' when the sender was removed, and nothing was added
--- include ../messages/scripts/message-index
+-- include ../archive/scripts/message-index
 -- include ../bullmq/scripts/job-scores
 local waiting, prioritized, counter, delayed, index, closed = unpack(KEYS)
 local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, hashes, oldestMs, newestMs,

@@ -1,14 +1,11 @@
 import { cachedSender, type Sender } from '../../accounts/senders.ts'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../kernel/message-id.ts'
+import { archiveOf, type InboundMessage, type KeptMessage } from '../../lanes/archive/archive.ts'
 import { type CancelResult, cancelMessage } from '../../lanes/cancel-message.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
-import { findInbound, type InboundMessage } from '../../lanes/messages/inbound.ts'
-import type { MessageRecord } from '../../lanes/messages/record-format.ts'
-import { readMessage } from '../../lanes/messages/records.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { campaignId } from '../../model/campaigns/campaign.ts'
-import { readHistory } from '../../model/messages/history.ts'
 import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { deadLetter } from '../../model/messages/outcome.ts'
 import { findInChunk, type ListSettings } from '../../recipients/open-campaigns.ts'
@@ -21,10 +18,10 @@ import type { Delivery } from './message-schema.ts'
 export interface FoundMessage {
   id: MessageId
   state: State
-  type: MessageRecord['type']
+  type: KeptMessage['type']
   text: string
   to: string
-  class: MessageRecord['class']
+  class: KeptMessage['class']
   /** Grouping text of its request. */
   groupedAs: string | undefined
   /** Id of the campaign of ours that it belongs to. */
@@ -37,7 +34,7 @@ export interface FoundMessage {
   sendAt: number | undefined
   problem: { code: string; sentence: string } | undefined
   /** Only once it was claimed. */
-  record: MessageRecord | undefined
+  record: KeptMessage | undefined
 }
 
 /** A message by its id. The lane must have been checked to belong to the account that asks. */
@@ -47,20 +44,24 @@ export async function findMessage(
   nowMs: number,
   lists: ListSettings,
 ): Promise<FoundMessage | undefined> {
-  const record = await readMessage(redis, id)
+  const record = await recordOf(redis, id)
   if (record) return ofRecord(redis, id, record, nowMs)
   const waiting = await ofJob(redis, id, nowMs)
   if (waiting) return waiting
   const inChunk = await findInChunk(redis, id, lists)
   if (inChunk) return ofPayload(redis, id, inChunk, nowMs, false)
   // Claimed and finished between the reads: then the record exists by now.
-  const later = await readMessage(redis, id)
+  const later = await recordOf(redis, id)
   return later ? ofRecord(redis, id, later, nowMs) : undefined
 }
 
-async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowMs: number): Promise<FoundMessage> {
-  const accepted = acceptedAtMs(id.ulid)
-  const history = readHistory(record.history, accepted)
+async function recordOf(redis: Redis, { lane, ulid }: MessageId): Promise<KeptMessage | undefined> {
+  const [record] = await archiveOf(redis).find({ lane, ulids: [ulid] })
+  if (record instanceof Error) throw record
+  return record
+}
+
+async function ofRecord(redis: Redis, id: MessageId, record: KeptMessage, nowMs: number): Promise<FoundMessage> {
   return {
     id,
     state: shownState({ ...record, state: nowOf(record.state, record.validUntil, nowMs) }),
@@ -70,8 +71,8 @@ async function ofRecord(redis: Redis, id: MessageId, record: MessageRecord, nowM
     class: record.class,
     groupedAs: record.campaign,
     campaign: campaignOf(id, record.run),
-    acceptedAtMs: accepted,
-    sentAtMs: history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    acceptedAtMs: acceptedAtMs(id.ulid),
+    sentAtMs: record.history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
     validUntil: record.validUntil,
     sendAt: record.sendAt,
     problem: record.problem,
@@ -157,7 +158,7 @@ export async function findOwnMessage(
 ): Promise<OwnMessage | undefined> {
   const id = parseMessageId(name)
   if (!id) {
-    const inbound = await findInbound(redis, account, name)
+    const inbound = await archiveOf(redis).find({ account, id: name })
     return inbound && { inbound }
   }
   const sender = await cachedSender(redis, id.lane)

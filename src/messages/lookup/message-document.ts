@@ -3,8 +3,8 @@
 import type { Sender } from '../../accounts/senders.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
 import { messageId } from '../../kernel/message-id.ts'
-import type { InboundMessage } from '../../lanes/messages/inbound.ts'
-import { type HistoryEvent, readHistory } from '../../model/messages/history.ts'
+import type { InboundMessage } from '../../lanes/archive/archive.ts'
+import type { HistoryEvent } from '../../model/messages/history.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { FoundMessage } from './lookup.ts'
@@ -16,7 +16,7 @@ export function historyOf(
   message: FoundMessage,
 ): (Pick<HistoryEvent, 'atMs' | 'detail'> & { what: string; code?: string })[] {
   const accepted = { what: 'accepted', atMs: message.acceptedAtMs, detail: '' }
-  return [accepted, ...readHistory(message.record?.history ?? '', message.acceptedAtMs)]
+  return [accepted, ...(message.record?.history ?? [])]
 }
 
 /** Whether the message was sent again although an earlier attempt may have reached the recipient. */

@@ -1,7 +1,7 @@
 // The filter of a list of messages: its fields, and whether a message matches it. Pure.
 
 import { formsOf } from '../../kernel/national-forms.ts'
-import { LETTERS, type State } from '../../model/messages/lifecycle.ts'
+import type { State } from '../../model/messages/lifecycle.ts'
 import type { ListedMessage } from './message-schema.ts'
 
 /** What is left out matches all. */
@@ -47,21 +47,6 @@ export function namesIn({ to, from, names }: MessageFilter): readonly string[] |
   const one = to ?? from
   if (one === undefined) return names
   return formsOf(one).filter((form) => names?.includes(form) ?? true)
-}
-
-/** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */
-export function lettersOf(state: State): { once: string; repeated: string } {
-  const letter = LETTERS[state]
-  const unsent = [LETTERS.failed, LETTERS.expired, LETTERS.cancelled]
-  switch (state) {
-    case 'unknown':
-      return { once: letter, repeated: [letter, ...unsent].join('') }
-    case 'expired':
-      // What waits past its validity is shown as expired before anybody has come to say so.
-      return { once: letter + LETTERS.queued, repeated: LETTERS.queued }
-    default:
-      return { once: letter, repeated: unsent.includes(letter) ? '' : letter }
-  }
 }
 
 const fits = <T>(wanted: T | undefined, value: T): boolean => wanted === undefined || wanted === value

@@ -22,7 +22,8 @@ import type { Config } from '../../kernel/config.ts'
 import { iso } from '../../kernel/instant.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Seal } from '../../kernel/seal.ts'
-import { findInboundBy, type InboundMessage, namesOfWriter, noteGalleryFile } from '../../lanes/messages/inbound.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
+import { type InboundMessage, namesOfWriter, noteGalleryFile } from '../../lanes/messages/inbound.ts'
 import { makeErasedHmacs } from '../../people/opt-outs/erased.ts'
 import { MEDIA_MAX_BYTES, type MediaSource } from '../../providers/cloud-media.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -60,7 +61,7 @@ export async function fetchMedium(deps: FetchDeps, taken: TakenMedium, stopped: 
   const { redis } = deps
   const { account } = taken
   if (taken.tries > MOST_TRIES) return { kind: 'over', why: 'too_many_tries' }
-  const message = await findInboundBy(redis, account, taken.message)
+  const message = await archiveOf(redis).find({ account, name: taken.message })
   const known = taken.fileId === undefined ? undefined : await findFile(redis, account, taken.fileId)
   if (known !== undefined) return recorded(deps, taken, known.id, known.size)
   if (message?.parts.media === undefined) return { kind: 'over', why: 'message_gone' }

@@ -2,11 +2,10 @@
 
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
 import { retry } from '../../lanes/bullmq/open-queue.ts'
 import { isLaneClosed, payloadText, readJob } from '../../lanes/jobs.ts'
-import { keepIndexed } from '../../lanes/messages/message-index.ts'
-import { readStates } from '../../lanes/messages/records.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { deadLetter as deadLetterProblem } from '../../model/messages/outcome.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -38,14 +37,10 @@ export async function matchingDeadLetters(
     const id = parseMessageId(name)
     return id?.lane === lane ? [{ name, ulid: id.ulid }] : []
   })
-  const states = await readStates(
-    redis,
-    lane,
-    ids.map(({ ulid }) => ulid),
-  )
+  const records = await archiveOf(redis).find({ lane, ulids: ids.map(({ ulid }) => ulid) }, 'progress')
   const found = await Promise.all(
     ids.map(async ({ name }, i) => {
-      if (states[i] !== undefined) return undefined
+      if (records[i] !== undefined) return undefined
       const { text, isDead } = await readJob(redis, lane, name)
       const payload = payloadText.safeParse(text)
       if (!isDead || !payload.success) return undefined
@@ -67,7 +62,7 @@ export async function retryDeadLetter(
 ): Promise<boolean> {
   const until = (await redisNowMs(redis, laneDeadLettersKey(lane))) + config.validityMs[payload.class]
   const ulid = parseMessageId(name)?.ulid
-  if (ulid !== undefined) await keepIndexed(redis, lane, [ulid], until + config.retentionMs)
+  if (ulid !== undefined) await archiveOf(redis).put({ lane, ulids: [ulid], keptUntilMs: until + config.retentionMs })
   const isBack = await retry(queues.queueOf(lane), name, storedPayload({ ...payload, until }))
   // Its sender was removed meanwhile, and the rest of the lane with it.
   return isBack && !(await isLaneClosed(redis, lane))

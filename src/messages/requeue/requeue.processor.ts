@@ -23,8 +23,7 @@ import {
   totalOf,
 } from './jobs.ts'
 import { putBack } from './requeue.ts'
-import { LISTS } from './requeueable.ts'
-import { beginning, type Cursor, countOf, type Page, readPage } from './search.ts'
+import { beginning, type Cursor, countOf, LISTS, type Page, readPage } from './search.ts'
 
 /** Each works on a few pages at a time; more at once would keep Redis from sending messages. */
 const CONCURRENCY = 2

@@ -3,15 +3,12 @@
 // Where the process may die: before the step, nothing has changed; between the step and the job, the message is on the list of those
 // queued again, and the sweep adds its job (worker/recovery/sweep-lane.ts); after that, all is done.
 
-import { z } from 'zod'
 import { cachedSender } from '../../accounts/senders.ts'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import { jobStates, payloadText } from '../../lanes/jobs.ts'
-import { keepIndexed } from '../../lanes/messages/message-index.ts'
-import { defineMessageScriptOfMany } from '../../lanes/messages/message-script.ts'
-import { type MessageRecord, stateSchema } from '../../lanes/messages/record-format.ts'
-import { readMessage } from '../../lanes/messages/records.ts'
+import { type RequeueStep, requeueSteps, type StepVerdict } from '../../lanes/messages/requeue-step.ts'
 import { type LaneMessage, type LaneQueues, markLane } from '../../lanes/queues.ts'
 import { rescheduleSweep } from '../../lanes/sweep-lists.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
@@ -20,17 +17,9 @@ import { cappedUntil } from '../../portfolios/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { isMarketingNow } from '../../recipients/message-marketing.ts'
 import { createCampaignContent } from '../../recipients/recipient-message.ts'
-import { repliesOf } from '../../redis/batcher.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
-import {
-  campaignPrefix,
-  laneClosedKey,
-  messageKey,
-  queuedAgainKey,
-  requeueableKey,
-  requeueProgressKey,
-} from '../../redis/keys.ts'
+import { requeueableKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
@@ -39,13 +28,13 @@ import { REQUEUE_STATES } from './filter.ts'
 export interface RequeueDeps {
   redis: Redis
   queues: LaneQueues
-  config: { retentionMs: number; validityMs: Readonly<Record<MessageRecord['class'], number>> }
+  config: { retentionMs: number; validityMs: Readonly<Record<KeptMessage['class'], number>> }
 }
 
 /** A message and its record as just read. */
 export interface Found {
   ulid: string
-  record: MessageRecord
+  record: KeptMessage
 }
 
 /** Why a matching message cannot be sent again; undefined when it can. For counting only: the step checks again. */
@@ -100,10 +89,10 @@ export async function putBack(
   // Requeued messages live longer than was known when they were accepted.
   const keptMs = Math.max(nowMs, ...found.map(untilOf)) + config.retentionMs
   // Marks the lane before the steps as well: a process that dies between a step and its job leaves it to the next sweep.
-  await Promise.all([keepIndexed(redis, lane, ulids, keptMs), markLane(redis, lane)])
+  await Promise.all([archiveOf(redis).put({ lane, ulids, keptUntilMs: keptMs }), markLane(redis, lane)])
   // Messages with an obstacle take no step.
   const blocked = (i: number): boolean => typeof contents[i] === 'string' && isRequeueable(found[i]?.record.state)
-  const stepping = found.flatMap((each, i): Again[] => {
+  const stepping = found.flatMap((each, i): RequeueStep[] => {
     if (blocked(i)) return []
     const content = contents[i]
     const made =
@@ -146,7 +135,8 @@ export async function requeueMessage(
   deps: RequeueDeps,
   id: MessageId,
 ): Promise<{ verdict: Exclude<RequeueVerdict, 'unreadable'>; state: State | undefined }> {
-  const record = await readMessage(deps.redis, id)
+  const [record] = await archiveOf(deps.redis).find({ lane: id.lane, ulids: [id.ulid] })
+  if (record instanceof Error) throw record
   if (record === undefined) {
     const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
     const isBack = letter && (await retryDeadLetter(deps, id.lane, letter))
@@ -223,72 +213,4 @@ export const OBSTACLES: Readonly<Record<Exclude<Obstacle, 'unreadable'>, string>
   sender_removed: 'Its sender was removed, so it cannot be sent again.',
   without_content: 'Its content is no longer stored, so it cannot be sent again.',
 }
-export type RequeueVerdict = 'done' | 'ignored' | 'missing' | Obstacle
-
-/** How soon the sweep checks whether a message has got its job. */
-const JOB_WITHIN_MS = 10_000
-
-const requeueScript = defineMessageScriptOfMany(import.meta.url, 'message-requeue')
-const requeueReply = z.union([
-  z.tuple([z.literal('missing')]),
-  z.tuple([z.enum(['done', 'ignored', 'campaign_over', 'without_content', 'sender_removed']), stateSchema]),
-])
-type StepReply = [verdict: RequeueVerdict, state: State | undefined]
-
-/** The arguments of a step for a message. `content` is written where the record has none. */
-interface Again {
-  ulid: string
-  until: number
-  content?: string | undefined
-}
-
-/** Most messages of one step: Redis serves nobody else for some 3 ms. */
-const STEP = 100
-
-/** The steps of messages of one lane, in their order, so many in one that each costs little; an Error for one that failed. */
-async function requeueSteps(
-  redis: Redis,
-  lane: number,
-  messages: readonly Again[],
-  how: { retentionMs: number; job?: { id: string; untilMs: number } | undefined },
-): Promise<(StepReply | Error)[]> {
-  const { retentionMs, job } = how
-  const steps: Promise<readonly unknown[]>[] = []
-  for (let from = 0; from < messages.length; from += STEP) {
-    const replies = requeueScript(
-      redis,
-      {
-        queuedAgain: queuedAgainKey(lane),
-        requeueable: requeueableKey(lane),
-        progress: requeueProgressKey(lane, job?.id ?? '-'),
-        closed: laneClosedKey(lane),
-      },
-      {
-        ...{ retentionMs, campaigns: campaignPrefix(lane), endedBy: job?.untilMs },
-        ...{ forJob: job !== undefined, jobWithinMs: JOB_WITHIN_MS },
-      },
-      messages.slice(from, from + STEP).map(({ ulid, until, content }) => ({
-        keys: { record: messageKey(lane, ulid) },
-        args: { ulid, acceptedAt: acceptedAtMs(ulid), validUntil: until, content },
-      })),
-    )
-    steps.push(replies.then(repliesOf))
-  }
-  return (await Promise.all(steps)).flat().map((reply): StepReply | Error => {
-    if (reply instanceof Error) return reply
-    const [verdict, state] = requeueReply.parse(reply)
-    return [verdict, state]
-  })
-}
-
-/** The step alone, of one message. `content` is written where the record has none. */
-export async function requeueStep(
-  redis: Redis,
-  { lane, ulid }: MessageId,
-  how: { until: number; retentionMs: number; content?: string; job?: { id: string; untilMs: number } },
-): Promise<StepReply> {
-  const { until, content } = how
-  const [reply = new Error('no reply')] = await requeueSteps(redis, lane, [{ ulid, until, content }], how)
-  if (reply instanceof Error) throw reply
-  return reply
-}
+export type RequeueVerdict = StepVerdict | Obstacle

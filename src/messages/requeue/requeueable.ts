@@ -1,44 +1,9 @@
-// The lists of requeueable messages, one per lane, ordered by when they ended: read page by page, and trimmed hourly.
-import { z } from 'zod'
+// Trims the lists of messages that can be requeued, one per lane, ordered by when they ended.
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { acceptedAtMs } from '../../kernel/message-id.ts'
-import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { messageKey, requeueableKey, rootKeys } from '../../redis/keys.ts'
-import { defineScript } from '../../redis/lua.ts'
-
-/** Where a page begins: after this member of the list. */
-export interface ListPosition {
-  /** Epoch ms. */
-  score: number
-  member: string
-}
-
-const pageScript = defineScript(import.meta.url, 'list-page')
-const pageReply = z.array(z.string())
-
-/** Members after a position that ended at `untilMs` or before, in the order in which they ended. */
-export async function pageOf(
-  redis: Redis,
-  key: string,
-  after: ListPosition,
-  { untilMs, most }: { untilMs: number; most: number },
-): Promise<ListPosition[]> {
-  const reply = pageReply.parse(
-    await pageScript(redis, { list: key }, { after: after.score, member: after.member, mostScore: untilMs, most }),
-  )
-  const page: ListPosition[] = []
-  for (let i = 0; i < reply.length; i += 2) page.push({ member: reply[i] ?? '', score: Number(reply[i + 1]) })
-  return page
-}
-
-/** The lists of a lane: messages with a record, and dead letters, which have none. */
-export const LISTS = ['messages', 'dead_letters'] as const
-export type List = (typeof LISTS)[number]
-
-/** The Redis key of a list, a ZSET of members by the time (epoch ms) at which they ended. */
-export const listKey = (lane: number, list: List): string =>
-  list === 'messages' ? requeueableKey(lane) : laneDeadLettersKey(lane)
+import { requeueableKey, rootKeys } from '../../redis/keys.ts'
 
 /** Members checked in one step of the trim. */
 const AT_ONCE = 500
@@ -69,10 +34,8 @@ export async function trimLane(redis: Redis, lane: number, beforeMs: number): Pr
     cursor = next
     const old = found.filter((ulid, i) => i % 2 === 0 && acceptedAtMs(ulid) < beforeMs)
     if (old.length === 0) continue
-    const pipeline = redis.pipeline()
-    for (const ulid of old) pipeline.exists(messageKey(lane, ulid))
-    const replies = (await pipeline.exec()) ?? []
-    const gone = old.filter((_ulid, i) => replies[i]?.[0] === null && replies[i]?.[1] === 0)
+    const records = await archiveOf(redis).find({ lane, ulids: old }, 'progress')
+    const gone = old.filter((_ulid, i) => records[i] === undefined)
     if (gone.length > 0) taken += await redis.zrem(key, ...gone)
   }
   return taken

@@ -1,14 +1,14 @@
 // Reads the lists of requeueable messages page by page, for requeue jobs and for dry runs, which only count.
 
-import { readMessagesOrNot } from '../../lanes/messages/records.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
+import { laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
+import { type ListPosition, pageOf } from '../../lanes/list-page.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { requeueableKey } from '../../redis/keys.ts'
 import { type DeadLetter, matchingDeadLetters } from './dead-letters.ts'
 import { matchesRequeue } from './filter.ts'
 import { noCounts, type RequeueCounts, type RequeueOrder } from './jobs.ts'
 import { type Found, type Obstacle, obstacles } from './requeue.ts'
-import { LISTS, type List, type ListPosition, listKey, pageOf } from './requeueable.ts'
 
 /**
  * Messages of a page. Each costs Redis some 30 µs, in commands of their own between which it serves others; a page
@@ -16,13 +16,17 @@ import { LISTS, type List, type ListPosition, listKey, pageOf } from './requeuea
  */
 const PAGE = 500
 
+/** What a lane is read from: messages with a record, then dead letters, which have none; both by when they ended. */
+export const LISTS = ['messages', 'dead_letters'] as const
+type List = (typeof LISTS)[number]
+
 /** How far a lane was read: a list, and a position in it. */
 export interface Cursor {
   list: List
   after: ListPosition
 }
 
-/** What stands in a page of a list. */
+/** What is in a page of a list. */
 export interface Page {
   /** Members of the list that were looked at. */
   length: number
@@ -40,36 +44,46 @@ export const beginning = (order: RequeueOrder): Cursor => ({
   after: { score: order.sinceMs, member: '' },
 })
 
-/** Reads the page behind the cursor. What has no record any more is taken off the list on the way. */
-export async function readPage(
+/** Reads the page behind the cursor. */
+export const readPage = (
   deps: { redis: Redis; queues: LaneQueues },
   lane: number,
   order: RequeueOrder,
   { list, after }: Cursor,
-): Promise<Page> {
-  const page = await pageOf(deps.redis, listKey(lane, list), after, { untilMs: order.untilMs, most: PAGE })
-  const names = page.map(({ member }) => member)
-  const next = nextAfter(list, page, order)
-  if (list === 'dead_letters') {
-    const deadLetters = await matchingDeadLetters(deps, lane, names, order.filter)
-    return { length: page.length, found: [], deadLetters, unreadable: 0, next }
-  }
-  const records = await readMessagesOrNot(deps.redis, lane, names)
-  const gone = names.filter((_name, i) => records[i] === undefined)
-  if (gone.length > 0) await deps.redis.zrem(requeueableKey(lane), ...gone)
-  const found = names.flatMap((ulid, i): Found[] => {
-    const record = records[i]
-    return typeof record === 'object' && matchesRequeue(record, order.filter) ? [{ ulid, record }] : []
+): Promise<Page> =>
+  list === 'messages' ? readMessages(deps.redis, lane, order, after) : readDeadLetters(deps, lane, order, after)
+
+async function readMessages(redis: Redis, lane: number, order: RequeueOrder, after: ListPosition): Promise<Page> {
+  const query = { lane, endedAfter: after, endedUntilMs: order.untilMs, most: PAGE }
+  const { messages, last } = await archiveOf(redis).walk(query)
+  const found = messages.flatMap(({ ulid, message: record }): Found[] => {
+    const matches = record !== undefined && !(record instanceof Error) && matchesRequeue(record, order.filter)
+    return matches ? [{ ulid, record }] : []
   })
-  const unreadable = records.filter((each) => each === 'unreadable').length
-  return { length: page.length, found, deadLetters: [], unreadable, next }
+  const { length } = messages
+  return {
+    ...{ length, found, deadLetters: [] },
+    unreadable: messages.filter(({ message }) => message instanceof Error).length,
+    next:
+      length === PAGE && last !== undefined
+        ? { list: 'messages', after: last }
+        : { list: 'dead_letters', after: beginning(order).after },
+  }
 }
 
-function nextAfter(list: List, page: readonly ListPosition[], order: RequeueOrder): Cursor | undefined {
+async function readDeadLetters(
+  deps: { redis: Redis; queues: LaneQueues },
+  lane: number,
+  order: RequeueOrder,
+  after: ListPosition,
+): Promise<Page> {
+  const page = await pageOf(deps.redis, laneDeadLettersKey(lane), after, { mostScore: order.untilMs, most: PAGE })
+  const names = page.map(({ member }) => member)
+  const deadLetters = await matchingDeadLetters(deps, lane, names, order.filter)
+  const { length } = page
   const last = page.at(-1)
-  if (page.length === PAGE && last !== undefined) return { list, after: last }
-  const following = LISTS[LISTS.indexOf(list) + 1]
-  return following && { list: following, after: beginning(order).after }
+  const next: Cursor | undefined = length === PAGE && last ? { list: 'dead_letters', after: last } : undefined
+  return { length, found: [], deadLetters, unreadable: 0, next }
 }
 
 /** Where a message is counted that an obstacle keeps from being sent again, or none. */

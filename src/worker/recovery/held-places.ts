@@ -2,8 +2,7 @@
 // two servers of a cluster: a process that dies in between leaves a place for a message that is not held, and campaigns of the
 // whole portfolio would be kept to the few places that are left for a day. Doing it again changes nothing.
 import { parseMessageId } from '../../kernel/message-id.ts'
-import type { MessageRecord } from '../../lanes/messages/record-format.ts'
-import { readMessagesOrNot } from '../../lanes/messages/records.ts'
+import { type MessageRecord, readMessages } from '../../lanes/messages/records.ts'
 import { type HeldPlace, type Holder, heldPlacesOf, holders, releaseSameHeldPlace } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 
@@ -39,7 +38,7 @@ async function review(redis: Redis, holder: Holder, places: readonly HeldPlace[]
   let released = 0
   for (const [lane, some] of byLane) {
     const ulids = some.map(({ ulid }) => ulid)
-    const records = await readMessagesOrNot(redis, lane, ulids)
+    const records = await readMessages(redis, lane, ulids)
     for (const [i, { place }] of some.entries()) {
       if (isOver(place, records[i]) && (await releaseSameHeldPlace(redis, holder, place))) released += 1
     }
@@ -48,8 +47,8 @@ async function review(redis: Redis, holder: Holder, places: readonly HeldPlace[]
 }
 
 /** Whether the message needs its place no more. One that is about to be claimed has a place in flight, which ends by itself. */
-function isOver({ isHeld }: HeldPlace, record: MessageRecord | 'unreadable' | undefined): boolean {
-  if (record === 'unreadable') return false
+function isOver({ isHeld }: HeldPlace, record: MessageRecord | Error | undefined): boolean {
+  if (record instanceof Error) return false
   if (record === undefined || record.state === 'queued') return isHeld
   return record.heldSince === undefined && record.state !== 'sending' && record.state !== 'unconfirmed'
 }

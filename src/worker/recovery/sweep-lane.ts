@@ -5,11 +5,10 @@ import type { SendPayload } from '../../jobs/send.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { SweepState } from '../../lanes/due-lanes.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
-import { keepIndexed } from '../../lanes/messages/message-index.ts'
-import type { MessageRecord } from '../../lanes/messages/record-format.ts'
-import { readMessage } from '../../lanes/messages/records.ts'
+import { type MessageRecord, readMessage } from '../../lanes/messages/records.ts'
 import { giveUp, keepRecord, resolveUnconfirmed, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import {
@@ -115,7 +114,8 @@ async function lookAt(
     await keepRecord(deps.redis, id, deps.config.retentionMs)
     // Its place in the index was to end with its validity and the retention.
     if (look.nowMs > record.validUntil) {
-      await keepIndexed(deps.redis, id.lane, [id.ulid], look.nowMs + deps.config.retentionMs)
+      const keptUntilMs = look.nowMs + deps.config.retentionMs
+      await archiveOf(deps.redis).put({ lane: id.lane, ulids: [id.ulid], keptUntilMs })
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume brings the look forward.

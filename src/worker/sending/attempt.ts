@@ -15,7 +15,7 @@ import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
 import { type SpanEnd, traceSend, traceSettle } from '../../kernel/tracing.ts'
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { SETTLE_WITHIN_MS, type Slot, type WaitsAs } from '../../lanes/messages/claim.ts'
-import type { NewMessage } from '../../lanes/messages/record-format.ts'
+import type { NewMessage } from '../../lanes/messages/new-message.ts'
 import type { MarketingRoute } from '../../model/accounts/sender.ts'
 import type { Content, MessageClass } from '../../model/messages/content.ts'
 import {

@@ -4,9 +4,9 @@
 import type { Chunk } from '../../jobs/campaigns.ts'
 import type { Config } from '../../kernel/config.ts'
 import { messageId } from '../../kernel/message-id.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import { jobStates } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
-import { indexMessages } from '../../lanes/messages/message-index.ts'
 import { jobKey } from '../../lanes/messages/steps.ts'
 import type { CampaignId } from '../../model/campaigns/campaign.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
@@ -40,7 +40,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   const [states, erased] = await Promise.all([
     recipientStates(redis, spec.id, from, ulids),
     erasedAmong(deps, campaign, messages),
-    indexMessages(redis, spec.id.lane, indexed, config.retentionMs),
+    archiveOf(redis).put({ lane: spec.id.lane, messages: indexed, retentionMs: config.retentionMs }),
   ])
   const waiting: Outgoing[] = []
   for (const [i, message] of messages.entries()) {

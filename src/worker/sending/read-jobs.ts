@@ -3,7 +3,7 @@
 import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../../jobs/send.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { deadLetter, type WaitingJob } from '../../lanes/jobs.ts'
-import { newMessageOf } from '../../lanes/messages/record-format.ts'
+import { newMessageOf } from '../../lanes/messages/new-message.ts'
 import type { Outgoing, SendDeps } from './attempt.ts'
 
 /** A job becomes a dead letter when this many workers have died after reading it alone. */

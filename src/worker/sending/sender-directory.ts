@@ -6,7 +6,7 @@ import { findSender, providerSenderOf, type Sender } from '../../accounts/sender
 import type { Log } from '../../kernel/log.ts'
 import { type Seal, SealError } from '../../kernel/seal.ts'
 import { coolLane } from '../../lanes/cooldown.ts'
-import type { MessageRecord } from '../../lanes/messages/record-format.ts'
+import type { MessageRecord } from '../../lanes/messages/records.ts'
 import type { ProviderName } from '../../model/accounts/sender.ts'
 import type { Repeat } from '../../model/messages/lifecycle.ts'
 import type { Provider, ProviderSender } from '../../model/provider.ts'

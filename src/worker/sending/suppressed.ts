@@ -1,7 +1,7 @@
 // Why a message must not be sent: its recipient has opted out or was erased.
 import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
 import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
-import type { NewMessage } from '../../lanes/messages/record-format.ts'
+import type { NewMessage } from '../../lanes/messages/new-message.ts'
 import { optedOut, type Problem, personErased } from '../../model/messages/outcome.ts'
 import type { Names } from '../../model/people/person.ts'
 import { LOOK_GOOD_FOR_MS, optedOutAmong } from '../../people/opt-outs/opt-outs.ts'

@@ -143,7 +143,7 @@ local function load(key, isMissing)
     run = f[7] or nil,
     others = f[10] or '',
     class = f[11] or '',
-    -- Nothing that says whom it went to is written any more (src/erase/scripts/message-erase.lua).
+    -- Nothing that says whom it went to is written any more (src/lanes/archive/scripts/message-erase.lua).
     isErased = f[12] == '',
     -- Which of the fields are there that a step may drop.
     has = {

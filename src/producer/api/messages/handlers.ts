@@ -6,9 +6,8 @@ import { existingSenders } from '../../../accounts/named-senders.ts'
 import { cachedSender, findSender, listKeptSenders, type Sender } from '../../../accounts/senders.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { type MessageId, messageId, parseMessageId } from '../../../kernel/message-id.ts'
-import type { InboundMessage } from '../../../lanes/messages/inbound.ts'
+import { type InboundMessage, readCursor, writeCursor } from '../../../lanes/archive/archive.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
-import { readCursor, writeCursor } from '../../../messages/lookup/entries.ts'
 import { findMessages } from '../../../messages/lookup/find-messages.ts'
 import {
   cancelWherever,

@@ -7,7 +7,7 @@ import type { FileStore } from '../../../files/store.ts'
 import { contentPath } from '../../../gallery/content.ts'
 import { findFile } from '../../../gallery/files.ts'
 import type { Seal } from '../../../kernel/seal.ts'
-import { findInbound, type InboundMessage } from '../../../lanes/messages/inbound.ts'
+import { archiveOf, type InboundMessage } from '../../../lanes/archive/archive.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { ApiError, overloaded } from '../../errors.ts'
@@ -34,7 +34,10 @@ export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, '
 
   return {
     async media({ params, caller }) {
-      const inbound = found(await findInbound(redis, caller.account, params.id), 'The received message')
+      const inbound = found(
+        await archiveOf(redis).find({ account: caller.account, id: params.id }),
+        'The received message',
+      )
       assertForSender(caller, inbound.lane)
       const file = found(inbound.parts.media, 'A file of this message')
       const kept = await fromGallery(deps, caller.account, inbound)

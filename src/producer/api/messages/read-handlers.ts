@@ -4,7 +4,7 @@ import { assertForSender } from '../../../accounts/check-key.ts'
 import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'
 import { invalidFields } from '../../../kernel/refusal.ts'
 import type { Seal } from '../../../kernel/seal.ts'
-import { findInbound } from '../../../lanes/messages/inbound.ts'
+import { archiveOf } from '../../../lanes/archive/archive.ts'
 import { outcomeOf } from '../../../model/messages/outcome.ts'
 import { READS_AT_ONCE, type ReadReceipts } from '../../../providers/cloud-read.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -27,7 +27,10 @@ export function readHandlers({ redis, seal, receipts }: ReadDeps): Handlers<Pick
 
   return {
     async read({ params, caller, body }) {
-      const inbound = found(await findInbound(redis, caller.account, params.id), 'The received message')
+      const inbound = found(
+        await archiveOf(redis).find({ account: caller.account, id: params.id }),
+        'The received message',
+      )
       assertForSender(caller, inbound.lane)
       const sender = await cachedSender(redis, inbound.lane)
       // The token was removed with the sender.

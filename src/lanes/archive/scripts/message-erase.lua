@@ -10,8 +10,8 @@
 --   ulid
 --   recipient  as the record has it
 -- Output: `erased`; `before`: it was erased already; `other`: it is of somebody else or gone; else the letter of its state
--- include ../../lanes/messages/scripts/message-lifecycle
--- include ../../lanes/messages/scripts/message-pricing
+-- include ../../messages/scripts/message-lifecycle
+-- include ../../messages/scripts/message-pricing
 local record, polls = unpack(KEYS)
 local ulid, recipient = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local f = redis.call('HMGET', record, FIELD.to, FIELD.state, FIELD.validUntil, FIELD.problem, FIELD.pricing)

@@ -21,10 +21,10 @@
 --   content?     what it says, should the record not hold it
 -- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
 -- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
--- include ../../../lanes/messages/scripts/message-lifecycle
+-- include message-lifecycle
 -- Nobody is told that a message is queued again.
 local function writeEvents() end
--- include ../../../lanes/messages/scripts/message-many
+-- include message-many
 local queuedAgain, requeueable, progress, closed = unpack(KEYS, 1, 4)
 local retentionMs, campaigns, endedBy, forJob, jobWithinMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local each = cmsgpack.unpack(ARGV[2])

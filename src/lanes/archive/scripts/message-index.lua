@@ -1,5 +1,5 @@
 -- The index of a lane's messages, for scripts that add to it. It costs bytes, not entries: ids are appended to segments,
--- and beside each id four bytes that stand for the person. Everything is read with src/lanes/messages/message-index.ts.
+-- and beside each id four bytes that stand for the person. Everything is read with src/lanes/archive/message-index.ts.
 --
 -- index = ZSET segment -> acceptance (ms) of its newest message. A segment is two STRINGs of the same order, index:<name>
 -- with an id per message and index:<name>:to with 4 bytes each. Their names say what is in them:

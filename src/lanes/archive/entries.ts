@@ -2,6 +2,7 @@
 // read only when its upper bound is next.
 
 import { ID_BYTES, PERSON_HASH_BYTES, packPlace } from '../../kernel/message-id.ts'
+import type { Redis } from '../../redis/connect.ts'
 import {
   CAMPAIGN_ID_BYTES,
   placesIn,
@@ -9,8 +10,7 @@ import {
   RECEIVED_ID_BYTES,
   readSegment,
   type Segment,
-} from '../../lanes/messages/index-segments.ts'
-import type { Redis } from '../../redis/connect.ts'
+} from './index-segments.ts'
 
 /** A message as the index has it. `key` is its packed id, a character per byte, which sorts like the ids. */
 export interface Entry {

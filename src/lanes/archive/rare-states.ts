@@ -2,12 +2,11 @@
 // would look at a million to find three.
 import { z } from 'zod'
 import { ID_BYTES, packUlid, parseMessageId } from '../../kernel/message-id.ts'
-import { laneBacklogKeys, laneDeadLettersKey } from '../../lanes/bullmq/layout.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, queuedAgainKey, requeueableKey } from '../../redis/keys.ts'
+import { laneBacklogKeys, laneDeadLettersKey } from '../bullmq/layout.ts'
 import type { Entry, Source } from './entries.ts'
-import type { MessageFilter } from './message-filter.ts'
 
 /** More than this are not few: reading them all takes longer than the search through the index. */
 const FEW = 20_000
@@ -58,10 +57,10 @@ const listsOfProblems = (lane: number): List[] => [
  * A source per lane that has every message that the filter's state or code allows; undefined when there are no such lists,
  * or when they hold too many. The lists of a lane are read in one step, so that nothing moves between two of them meanwhile.
  */
-export async function fallbackSources(
+export async function rareSources(
   redis: Redis,
   lanes: readonly number[],
-  { state, code }: MessageFilter,
+  { state, code }: { state?: State | undefined; code?: string | undefined },
   top: string,
 ): Promise<Source[] | undefined> {
   const asked = lanes.flatMap((lane) => {
