@@ -65,10 +65,10 @@ const MOST_IN_A_SECOND = 1.1
  * are that make up for lost ones.
  */
 type Timing = [spanMs: number, leewayMs: number, lateMs: number, closer: number]
-/** Of 4 a second, 5 would fit into one when clocks are translated a millisecond or two wrong. */
+/** Each leeway is longer than what may be late, since clocks are translated a millisecond or two wrong. */
 const SLOW: Timing = [1_000, 12.5, 10, 1.25]
-const STEADY: Timing = [10_000, 50, 50, 1.03]
-const FAST: Timing = [10_000, 20, 20, 1.03]
+const STEADY: Timing = [10_000, 55, 50, 1.03]
+const FAST: Timing = [10_000, 25, 20, 1.03]
 
 /** How long a window is. */
 function windowSeconds(ratePerSecond: number): number {
