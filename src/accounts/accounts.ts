@@ -30,14 +30,14 @@ const accountSchema = z.object({
 })
 export type Account = z.infer<typeof accountSchema>
 
-/** One that may have been removed: since when (epoch ms). */
+/** An account, perhaps a removed one: since when (epoch ms). */
 const keptSchema = accountSchema.extend({ removed_at: z.coerce.number().int().optional() })
 export type KeptAccount = z.infer<typeof keptSchema>
 
-/** An id for a new account; one that nobody uses leaves a gap. */
+/** An id for a new account; an unused one leaves a gap. */
 export const newAccountId = (redis: Redis): Promise<number> => nextId(redis, 'account')
 
-/** Creates an account with the settings of a new one, with a new id unless it brings one, and returns that. */
+/** Creates an account with default settings and returns its id, a new one unless one is given. */
 export async function createAccount(redis: Redis, name: string, given?: number): Promise<number> {
   const id = given ?? (await newAccountId(redis))
   await createListed(redis, accountKey(id), { id, name, ...NEW_ACCOUNT }, () => redis.sadd(rootKeys.accounts, id))
@@ -55,7 +55,7 @@ export async function findAccount(redis: Redis, id: number): Promise<Account | u
   return account
 }
 
-/** The same, or a removed one that something is kept of. */
+/** The same, or a removed account whose data is retained. */
 export async function findKeptAccount(redis: Redis, id: number): Promise<KeptAccount | undefined> {
   const raw = await redis.hgetall(accountKey(id))
   return isThere(raw) ? readRecord(keptSchema, `account ${id}`, raw) : undefined
@@ -66,7 +66,7 @@ export async function markAccountRemoved(redis: Redis, id: number, nowMs: number
   await redis.hset(accountKey(id), 'removed_at', nowMs)
 }
 
-/** Forgets name and settings of a removed account, except those that are named: what is kept needs them. */
+/** Deletes name and settings of a removed account, except the named ones, which retained data needs. */
 export async function clearAccount(redis: Redis, id: number, kept: readonly string[]): Promise<void> {
   await redis.hset(accountKey(id), 'name', '')
   const stays = ['id', 'name', 'removed_at', ...kept]
@@ -80,14 +80,14 @@ export async function dropAccount(redis: Redis, id: number): Promise<void> {
   await redis.srem(rootKeys.accounts, id)
 }
 
-/** The same as it was within the last second, for every message. */
+/** The same, cached for a second: for every message. */
 export const cachedAccount = cached(1_000, findAccount)
 
-/** What the account may use up, as it was within the last second. */
+/** The limits of the account, cached for a second. */
 export const accountLimits = async (redis: Redis, id: number, installation: AccountLimits): Promise<AccountLimits> =>
   limitsOf(await cachedAccount(redis, id), installation)
 
-/** The ids of all accounts that anything is kept of. */
+/** The ids of all accounts with any data. */
 export const keptAccounts = async (redis: Redis): Promise<number[]> =>
   (await redis.smembers(rootKeys.accounts)).map(Number).sort((a, b) => a - b)
 
@@ -115,7 +115,7 @@ export async function setAccountSettings(
 
 const LIMITS = Object.entries(LIMIT_SETTINGS) as [LimitSetting, keyof AccountLimits][]
 
-/** What an account may use up: its own limits, and the installation's where it has none. */
+/** The limits of an account: its own, else the installation's. */
 export function limitsOf(
   own: Readonly<Partial<Record<LimitSetting, number | null>>> | undefined,
   installation: AccountLimits,

@@ -1,7 +1,6 @@
-// Adding a sender and removing one. A sender is found through four pointers (number, name, phone number id, default of
-// its account), each a key of its own that may be on another node of a cluster; they count only when the record that
-// they point to is there. So the record is written last and in one command: dying before that adds nothing, and the next
-// try overwrites what was left.
+// Adds and removes senders. A sender is found through four pointers (number, name, phone number id, default of its account), each a key of
+// its own that may be on another node of a cluster. A pointer counts only if its record exists. So the record is written last and in one
+// command: dying before that adds nothing, and the next try overwrites the pointers.
 
 import type { SealedFor, TokenContext } from '../kernel/seal.ts'
 import type { ProviderName } from '../model/accounts/sender.ts'
@@ -33,7 +32,7 @@ import {
  * second, `sealedToken` from `Seal.encrypt`, sealed to the sender's id and address. An empty `name` or `phoneNumberId` means that it has none.
  */
 export interface NewSender {
-  /** Where it was given one before (newSenderId). */
+  /** An id reserved before (newSenderId). */
   id?: number
   account: number
   number: string
@@ -47,7 +46,7 @@ export interface NewSender {
   isDefault: boolean
 }
 
-/** Something that only one sender may have belongs to another one. */
+/** A value that must be unique belongs to another sender. */
 export class SenderTakenError extends Error {
   override name = 'SenderTakenError'
   readonly what: 'number' | 'name' | 'phoneNumberId'
@@ -77,7 +76,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     await openOutbox(redis, account, id)
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
-    // What a removal has left of one with this id, whose request was repeated.
+    // Remains of a removed sender with this id, whose request was repeated.
     await dropKeptLane(redis, { lane: id, account })
     await redis.del(laneClosedKey(id))
     await redis.del(senderKey(id))
@@ -93,7 +92,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
       rate: sender.rate,
       honours_idempotency: sender.honoursIdempotency ? '1' : '0',
     })
-    // Dies before this: the sender is there, and the account keeps the default that it had.
+    // If the process dies before this, the sender exists and the account keeps its former default.
     if (sender.isDefault && hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     return id
   })
@@ -141,15 +140,14 @@ export function changeSenderName(redis: Redis, { id, account, name: before }: Se
   })
 }
 
-/** Processes keep what they read of a sender for up to a second, see redis/records.ts. */
+/** Processes cache senders for up to a second, see redis/records.ts. */
 const READ_AGAIN_MS = 1_500
 
 /**
- * Takes a sender out of use and frees its number, name and phone number id; returns why not when it still has something
- * to do, and then leaves it as it was. `whyBusy` says what that is. `close` closes its lane, and is called once hardly any
- * process knows the sender any more; it says the same when the lane has got something to do. Its record stays for `keepMs`
- * at least, and for as long as anything of its lane is kept (retained-lanes.ts). Unless it `isKnown`, nobody is waited for.
- * Dying in between leaves a sender that takes no new messages and can be removed again.
+ * Removes a sender and frees its number, name and phone number id. If it is busy, returns why, and leaves it as it was: `whyBusy` checks
+ * first, then `close`, which closes its lane once almost no process has the sender cached. Its record stays for `keepMs` at least, and
+ * for as long as data of its lane is retained (retained-lanes.ts). With `isKnown` it waits for the caches of other processes. Dying in
+ * between leaves a sender that takes no new messages and can be removed again.
  */
 export function removeSender(
   redis: Redis,
@@ -171,7 +169,7 @@ export function removeSender(
     const fields = [number, ...(name === '' ? [] : [`name:${name}`])]
     const isDefault = (await redis.hget(accountKey(account), 'default_sender')) === String(id)
     if (isDefault) await redis.hdel(accountKey(account), 'default_sender')
-    // Of a removal that died, another sender may have got the name meanwhile.
+    // After an interrupted removal, another sender may have got the name meanwhile.
     for (const field of fields)
       if ((await redis.hget(ofAccount, field)) === String(id)) await redis.hdel(ofAccount, field)
     if (isKnown) await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS))
@@ -183,7 +181,7 @@ export function removeSender(
       return since
     }
     for (const key of [senderNumberKey(number), ...(phoneNumberId === '' ? [] : [phoneNumberIdKey(phoneNumberId)])]) {
-      // After a removal that died half-way, another sender may have got the number or the id meanwhile.
+      // After an interrupted removal, another sender may have got the number or the id meanwhile.
       if ((await redis.get(key)) === String(id)) await redis.del(key)
     }
     const nowMs = Date.now()

@@ -1,5 +1,5 @@
-// The audit log in Redis: a stream for each account, so that a busy account pushes out nobody else's entries, and one for
-// the installation with all of them in one order. Both are bounded in count and time.
+// The audit log in Redis: a stream for each account, so that a busy account does not push out another's entries, and one for the
+// installation with all entries in one order. Both are bounded in count and time.
 //
 // An entry is written after the act. Dying in between leaves an act without an entry; the other order would leave entries
 // of acts that were never done.
@@ -15,7 +15,7 @@ export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
 const MOST_OF_ACCOUNT = 10_000
 const MOST_IN_ALL = 100_000
 
-/** Appends an entry. Rejects when Redis does not take it; the act itself is done already. */
+/** Appends an entry. Rejects when Redis refuses it; the act itself is done already. */
 export async function appendToAuditLog(redis: Redis, act: AuditEvent, nowMs: number): Promise<void> {
   const { actor, account, action, target, detail, requestId } = act
   const fields = {
@@ -90,7 +90,7 @@ export async function readAuditLog(
 ): Promise<{ entries: AuditLogEntry[]; next: string | null }> {
   const key = of.account === undefined ? rootKeys.activity : accountActivityKey(of.account)
   const from = of.cursor === undefined ? '+' : `(${of.cursor}`
-  // One more than asked for tells whether there is another page. What is too old is trimmed only in whole blocks.
+  // One more than asked for, to know whether there is another page. Old entries are trimmed only in whole blocks.
   const rows = await redis.xrevrange(key, from, nowMs - AUDIT_LOG_KEPT_MS, 'COUNT', of.limit + 1)
   const page = rows.slice(0, of.limit)
   const entries = page.map(([id, flat]) => {
@@ -106,7 +106,7 @@ export async function readAuditLog(
 /** Acts whose target is the id of a sender, and of its lane. */
 const ON_SENDER = /^(?:lane|sender)\./
 
-/** Adds what people call the lanes and senders among the targets. A number alone says little to somebody who was woken. */
+/** Adds the names of lanes and senders among the targets: at night, a name says more than an id. */
 async function nameTargets(redis: Redis, entries: AuditLogEntry[]): Promise<void> {
   const of = ({ action, target }: AuditLogEntry): string | undefined =>
     ON_SENDER.test(action) && /^\d{1,15}$/.test(target ?? '') ? (target ?? undefined) : undefined

@@ -6,10 +6,10 @@ import type { Redis } from '../redis/connect.ts'
 import { type Credential, cachedCredential } from './credentials.ts'
 import { noteKeyUse } from './key-uses.ts'
 
-/** A key that cannot be used, or not for this. `why` is a word, or the permission that it lacks. */
+/** The refusal of a key. `why` is a word, or the permission that it lacks. */
 export class KeyRefusal extends Refusal {
   override name = 'KeyRefusal'
-  /** Undefined for a key that nobody was given. */
+  /** Undefined for an unknown key. */
   readonly key: Credential | undefined
   readonly why: string
 
@@ -72,7 +72,7 @@ function assertPermitted(
   }
 }
 
-/** Records are kept for a second and then read anew, so each of them is looked at once. */
+/** Records are cached for a second and then read again, so each of them is checked once. */
 const networks = new WeakMap<Credential, (address: string) => boolean>()
 
 function mayComeFrom(key: Credential): (address: string) => boolean {

@@ -38,17 +38,17 @@ const credentialSchema = z
       .default('')
       .transform((list) => list.split(',').filter(Boolean)),
   })
-  // Both say it, so that neither a record that lost its account nor one that got a permission too many opens everything.
+  // Checks both, so that neither a record without its account nor one with a permission too many opens everything.
   .refine(({ account, permissions }) => (account === NO_ACCOUNT) === permissions.includes(OPERATOR), {
     error: 'a key of no account is an operator’s, and no other is',
   })
-/** What is known of a key, without the key. */
+/** A key's record, without the key. */
 export type Credential = z.infer<typeof credentialSchema>
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SHAPE = /^lw_[0-9A-Za-z]{38}$/
 
-/** What a key is stored under. */
+/** The hash that a key is stored under. */
 export const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 function checksum(body: string): string {
@@ -66,18 +66,18 @@ const newSecret = (): string => {
   return `lw_${body}${checksum(body)}`
 }
 
-/** A key and its id, before there is one. */
+/** A new key and its id, before it is stored. */
 export function newKey(): { id: string; secret: string } {
   const secret = newSecret()
   return { id: `key_${hashOf(secret).slice(0, 12)}`, secret }
 }
 
-/** How long a key that was revoked or has expired is still shown, and told apart from one that never was. */
+/** How long a revoked or expired key is still listed, and refused as such. */
 const ENDED_KEPT_MS = 90 * 86_400_000
 
 /**
- * Makes a key and returns it in clear, for the only time. `expiresAtMs` 0 is never. It is the new one of `newKey` unless
- * another one is given; `senders` and `addresses` are what it is good for, empty for all.
+ * Stores a key and returns it in clear, for the only time. `expiresAtMs` 0 is never. It is a new one of `newKey` unless one is given;
+ * `senders` and `addresses` limit its use, empty for all.
  */
 export async function createCredential(
   redis: Redis,
@@ -110,17 +110,17 @@ export async function createCredential(
   return { id, secret }
 }
 
-/** The key's record, whether or not it has expired or was revoked; undefined for a key nobody has been given. */
+/** The key's record, also of an expired or revoked one; undefined for an unknown key. */
 export async function findCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
   return isWellFormed(secret) ? readCredential(redis, hashOf(secret)) : undefined
 }
 
-/** The same as it was within the last second, for every request that brings a key: a revocation takes that long. */
+/** The same, cached for a second, for every request with a key: a revocation takes that long. */
 export async function cachedCredential(redis: Redis, secret: string): Promise<Credential | undefined> {
   return isWellFormed(secret) ? cachedRead(redis, hashOf(secret)) : undefined
 }
 
-/** The same by what the key is stored under, for sessions. */
+/** The same by the hash of the key, for sessions. */
 export const cachedCredentialOf = (redis: Redis, hash: string): Promise<Credential | undefined> =>
   cachedRead(redis, hash)
 
@@ -161,7 +161,7 @@ export async function expireCredential(redis: Redis, account: number, id: string
   return true
 }
 
-/** Where a key's record is, while it is kept: writing to one that has ended would bring back half of it. */
+/** The Redis key of a key's record, while it exists: writing to an expired one would bring back half of it. */
 async function recordOf(redis: Redis, account: number, id: string): Promise<string | undefined> {
   const hash = await redis.hget(credentialsOfAccountKey(account), id)
   return hash !== null && (await redis.exists(credentialKey(hash))) === 1 ? credentialKey(hash) : undefined

@@ -1,9 +1,8 @@
-// When, from where and how often keys are used, so that a person can see which of them may be revoked, and which is somewhere
-// that it should not be. Beside the keys' own records: a use is written down late and may be lost, and must never bring back
-// half of a record that is gone.
+// When, from where and how often keys are used, so that a person can see which of them may be revoked, and which has leaked. Stored apart
+// from the keys' records: a use is written late and may be lost, and must never bring back half of an expired record.
 //
-// A busy key is used a thousand times a second: a process gathers its uses and writes them down once a minute. Addresses are
-// personal data: they are kept for 30 days, one for each key and day.
+// A busy key is used a thousand times a second: a process gathers its uses and writes them once a minute. Addresses are personal data:
+// they are kept for 30 days, one for each key and day.
 import type { Redis } from '../redis/connect.ts'
 import { keyUsesKey, keyUsesOfDayKey } from '../redis/keys.ts'
 
@@ -16,7 +15,7 @@ export interface DayOfUse {
   from: string | null
 }
 
-/** What is known of the uses of a key: when it was last used (epoch ms, to the minute), and the days, the latest first. */
+/** The uses of a key: the last one (epoch ms, to the minute), and the days, the latest first. */
 export interface KeyUses {
   lastMs: number
   days: readonly DayOfUse[]
@@ -25,9 +24,9 @@ export interface KeyUses {
 const WRITTEN_EVERY_MS = 60_000
 const DAY_MS = 86_400_000
 const KEPT_DAYS = 30
-/** Keys remembered per process; beyond it all are written down and forgotten, which costs a write for each that is used. */
+/** Keys gathered per process; beyond it all are written, which costs a write for each used key. */
 const MOST = 10_000
-/** An address is read off a request this often: behind proxies that is some work. */
+/** How often the address of a request is determined: behind proxies that is some work. */
 const ADDRESS_EVERY_MS = 1_000
 
 interface Gathered {
@@ -48,8 +47,8 @@ interface Uses {
 const usesOf = new WeakMap<Redis, Uses>()
 
 /**
- * Notes that the key is used now; `from` returns the address of the client, where there is one. The first use is written
- * down at once, the others within a minute. Never rejects and is never waited for.
+ * Records a use of the key; `from` returns the address of the client, if there is one. The first use is written at once, the others within
+ * a minute. Never rejects and is never awaited.
  */
 export function noteKeyUse(
   redis: Redis,
@@ -80,7 +79,7 @@ function forgetAll(redis: Redis, uses: Uses): void {
   uses.keys.clear()
 }
 
-/** Writes down what was gathered; a process that stops does so once more. */
+/** Writes the gathered uses, also when the process stops. */
 export async function writeKeyUses(redis: Redis): Promise<void> {
   const uses = usesOf.get(redis)
   if (uses === undefined) return
@@ -89,7 +88,7 @@ export async function writeKeyUses(redis: Redis): Promise<void> {
   await Promise.all([...uses.keys].map(([id, use]) => (use.count > 0 ? write(redis, id, use) : undefined)))
 }
 
-/** A Redis that is full or away refuses it, and the uses are lost. */
+/** If Redis is full or away, the uses are lost. */
 async function write(redis: Redis, id: string, use: Gathered): Promise<void> {
   const { account, count, lastMs, from } = use
   use.count = 0
@@ -103,7 +102,7 @@ async function write(redis: Redis, id: string, use: Gathered): Promise<void> {
       redis.pexpire(day, (KEPT_DAYS + 1) * DAY_MS),
     ])
   } catch {
-    // Nobody waits for it.
+    // Not awaited.
   }
 }
 

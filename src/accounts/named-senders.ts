@@ -6,7 +6,7 @@ import { invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { listSenders, type Sender } from './senders.ts'
 
-/** Those of the senders that are named so. Only a name can be that of several, in as many accounts. */
+/** The senders of this name. Only a name can belong to several senders, of different accounts. */
 export function sendersNamed(senders: readonly Sender[], name: string): Sender[] {
   const phone = parsePhone(name)
   const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
@@ -15,7 +15,7 @@ export function sendersNamed(senders: readonly Sender[], name: string): Sender[]
   return byName.length > 0 ? byName : senders.filter(({ id }) => String(id) === name)
 }
 
-/** What is said of a name that no sender has: of the account where one is asked for, else of all. */
+/** The sentence for a name that no sender of the account, or of any account, has. */
 export const notASender = (name: string, account?: number): string =>
   `${quoted(name)} is not a sender${account === undefined ? '' : ' of this account'}; name it by its number, its name or its id`
 
@@ -27,7 +27,7 @@ export function existingSenders(senders: readonly Sender[], name: string, accoun
   throw new Refusal('invalid', 'unknown_sender', `sender: ${message}.`, [{ path: 'sender', message }])
 }
 
-/** The ids of the account's senders that a list names, each once; or a Refusal with every name that none has. */
+/** The ids of the account's senders that a list names, each once; or a Refusal with every unknown name. */
 export async function senderIds(redis: Redis, account: number, names: readonly string[]): Promise<number[]> {
   if (names.length === 0) return []
   const all = await listSenders(redis, account)

@@ -1,6 +1,5 @@
-// The lanes that anything is kept of: those of senders that are there, and those of removed senders until the last of what
-// they sent and received has ended. Work that concerns what is kept (erasing, showing, trimming, telling) goes over these
-// lanes; work that sends goes over senders only (senders.ts).
+// The lanes with data: those of existing senders, and those of removed senders until their last message has expired. Work on stored data
+// (erasing, listing, trimming, events) goes over these lanes; sending goes over senders only (senders.ts).
 //
 // A lane is on the list of removed ones before it leaves the list of senders, so that no crash leaves it on neither.
 import type { Redis } from '../redis/connect.ts'
@@ -19,7 +18,7 @@ function readMember(member: string): RemovedLane {
   return { lane: lane ?? 0, account: account ?? 0 }
 }
 
-/** The lanes of the account that anything is kept of, in their order; without an account, those of all. */
+/** The lanes of the account with data, in order; without an account, those of all. */
 export async function retainedLanes(redis: Redis, account?: number): Promise<number[]> {
   const [ofSenders, removed] = await Promise.all([
     redis.hgetall(rootKeys.lanes),
@@ -33,17 +32,17 @@ export async function retainedLanes(redis: Redis, account?: number): Promise<num
   return [...new Set(own.map(({ lane }) => lane))].sort((a, b) => a - b)
 }
 
-/** Something of the lane is kept until then (epoch ms), as far as is known. Doing it again overwrites the time. */
+/** Sets until when (epoch ms) the lane is expected to have data; overwrites an earlier time. */
 export async function keepLaneUntil(redis: Redis, lane: RemovedLane, untilMs: number): Promise<void> {
   await redis.zadd(rootKeys.removedLanes, untilMs, memberOf(lane))
 }
 
-/** Removed senders' lanes that nothing is known to be kept of any more at this time (epoch ms). */
+/** Removed senders' lanes that are not expected to have data at this time (epoch ms). */
 export async function lanesKeptUntil(redis: Redis, nowMs: number): Promise<RemovedLane[]> {
   return (await redis.zrangebyscore(rootKeys.removedLanes, '-inf', nowMs)).map(readMember)
 }
 
-/** Nothing of the lane is kept any more, or its sender was added again. */
+/** Takes the lane off the list: its data is gone, or its sender was added again. */
 export async function dropKeptLane(redis: Redis, lane: RemovedLane): Promise<void> {
   await redis.zrem(rootKeys.removedLanes, memberOf(lane))
 }

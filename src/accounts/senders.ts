@@ -41,12 +41,12 @@ const senderSchema = z.object({
   follow_provider: flag.default(true),
   /** Where its marketing templates go (cloud-api only). */
   marketing_route: marketingRouteSchema.default('messages'),
-  /** What WhatsApp has told of the number, each with its own time: its throughput, quality, name, whether it may send. */
+  /** WhatsApp's latest reports of the number, each with its time: throughput, quality, name, whether it may send. */
   told_rate: reportedField,
   told_quality: reportedField,
   told_name: reportedField,
   told_block: reportedField,
-  /** What of the last was carried out. */
+  /** The report of the last kind that was acted on. */
   heeded_block: reportedField,
   /** Why the lane was paused; empty while it runs. */
   paused_for: z.string().default(''),
@@ -54,9 +54,9 @@ const senderSchema = z.object({
   paused_by: z.string().default(''),
   /** When the latest pause of its lane began (epoch ms, clock of Redis); 0: not known. */
   paused_at: z.coerce.number().default(0),
-  /** When WhatsApp last said that it can send nothing (epoch ms, clock of Redis); 0: never. */
+  /** When WhatsApp last reported it blocked (epoch ms, clock of Redis); 0: never. */
   blocked_at: z.coerce.number().default(0),
-  /** The latest such time after which a message of it was claimed and sent all the same; 0: none. */
+  /** The latest such time that was disproved by a message claimed and sent after it; 0: none. */
   sent_after_block: z.coerce.number().default(0),
   /** When its lane was last resumed (epoch ms, clock of Redis); 0: never. */
   resumed_at: z.coerce.number().default(0),
@@ -75,7 +75,7 @@ export async function findSender(redis: Redis, id: number): Promise<Sender | und
   return readRecord(senderSchema, `sender ${id}`, raw)
 }
 
-/** The same as it was within the last second, for every message and lookup. */
+/** The same, cached for a second, for every message and lookup. */
 export const cachedSender = cached(1_000, findSender)
 
 /** The account's default sender. */
@@ -116,7 +116,7 @@ async function lanesOf(redis: Redis, account: number | undefined): Promise<numbe
   return ids.sort((a, b) => a - b)
 }
 
-/** The same, without those whose records cannot be read: one of them must not stop what concerns the others. */
+/** The same, without unreadable records: one of them must not stop work for the others. */
 export async function listReadableSenders(redis: Redis, account?: number): Promise<Sender[]> {
   const found = await Promise.all(
     (await lanesOf(redis, account)).map((id) =>
@@ -132,7 +132,7 @@ export async function listReadableSenders(redis: Redis, account?: number): Promi
 export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): number =>
   Math.max(DEFAULT_RATE, Number(told?.value) || 0)
 
-/** The same with the removed senders that anything is kept of. */
+/** The same with removed senders whose data is retained. */
 export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
   readSenders(redis, await retainedLanes(redis, account))
 
@@ -149,7 +149,7 @@ export async function setSenderRate(redis: Redis, id: number, rate: number): Pro
   await redis.hset(senderKey(id), 'rate', rate)
 }
 
-/** Writes down whose rules the sender keeps; null: its own. Whether there is such a portfolio is asked in portfolios/. */
+/** Sets the portfolio whose rules the sender keeps; null: its own. Its existence is checked in portfolios/. */
 export async function setPortfolioOf(redis: Redis, id: number, portfolio: number | null): Promise<void> {
   await redis.hset(senderKey(id), 'portfolio', portfolio ?? '')
 }
@@ -171,14 +171,14 @@ export async function markBlockApplied(redis: Redis, id: number, reported: Requi
   await redis.hset(senderKey(id), 'heeded_block', reportedText(reported))
 }
 
-/** What ties a sender to WhatsApp; what is left out stays. */
+/** What ties a sender to WhatsApp; missing fields stay as they are. */
 export interface ProviderTies {
   wabaId?: string | undefined
   followProvider?: boolean | undefined
   marketingRoute?: MarketingRoute | undefined
 }
 
-/** Changes the account at WhatsApp, whether the sender follows what that tells, and the way of its marketing. */
+/** Changes the account at WhatsApp, whether the sender follows its limits, and its marketing route. */
 export async function setSenderProvider(
   redis: Redis,
   id: number,
@@ -192,27 +192,27 @@ export async function setSenderProvider(
   if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
 }
 
-/** Writes down why and by whom the lane is paused. The pause itself is the queue's. */
+/** Records why and by whom the lane is paused. The pause itself is the queue's. */
 export async function setPausedFor(redis: Redis, id: number, reason: string, by: string): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: by })
 }
 
-/** Writes down when a pause of its lane begins (epoch ms). */
+/** Records when a pause of its lane begins (epoch ms). */
 export async function setPausedAt(redis: Redis, id: number, atMs: number): Promise<void> {
   await redis.hset(senderKey(id), 'paused_at', atMs)
 }
 
-/** Writes down that WhatsApp said at this time that the sender can send nothing, and why it is paused. */
+/** Records that WhatsApp reported the sender blocked at this time, and why it is paused. */
 export async function setBlocked(redis: Redis, id: number, reason: string, atMs: number): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: reason, paused_by: LANEWAY_ITSELF.system, blocked_at: atMs })
 }
 
-/** Writes down that the lane was resumed at this time: what WhatsApp says of before it is over. */
+/** Records that the lane was resumed at this time: earlier reports of WhatsApp no longer count. */
 export async function setResumed(redis: Redis, id: number, atMs: number): Promise<void> {
   await redis.hset(senderKey(id), { paused_for: '', paused_by: '', resumed_at: atMs })
 }
 
-/** A message that was claimed after the sender was blocked at this time was sent: whatever blocked it is over. */
+/** Records that a message claimed after the block of this time was sent: the block is over. */
 export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: number): Promise<void> {
   await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
 }
@@ -221,7 +221,7 @@ export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: n
 export const isWabaOfOthers = async (redis: Redis, wabaId: string, account: number): Promise<boolean> =>
   (await listSenders(redis)).some((sender) => sender.waba_id === wabaId && sender.account !== account)
 
-/** An id for a new sender and its lane; one that nobody uses leaves a gap. */
+/** An id for a new sender and its lane; an unused one leaves a gap. */
 export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')
 
 /** Makes a sender the one that service messages of its account leave from. */
@@ -235,21 +235,21 @@ export interface SenderAccess {
   sealedToken: SealedFor<TokenContext>
 }
 
-/** Both as they are stored. */
+/** Address and token in their stored form. */
 export function accessFields(id: number, { baseUrl, sealedToken }: SenderAccess): { base_url: string; token: string } {
   const base_url = baseUrl.replace(/\/+$/, '')
   return { base_url, token: sealedToken({ sender: id, baseUrl: base_url }) }
 }
 
-/** Points a sender at another address of its provider, with another token, in one step: neither opens without the other. */
+/** Sets another address and token in one step: the token is sealed to the address. */
 export async function setSenderAccess(redis: Redis, id: number, access: SenderAccess): Promise<void> {
   await redis.hset(senderKey(id), accessFields(id, access))
 }
 
-/** Where the token of a sender can be opened. */
+/** The seal context of a sender's token. */
 export const tokenContextOf = ({ id, base_url }: Sender): TokenContext => ({ sender: id, baseUrl: base_url })
 
-/** The token of a sender in clear; undefined where the keys at hand do not open it. */
+/** The token of a sender in clear; undefined if no key opens it. */
 export function tokenOf(seal: Seal, sender: Sender): string | undefined {
   try {
     return seal.decrypt(sender.token, tokenContextOf(sender))
@@ -259,7 +259,7 @@ export function tokenOf(seal: Seal, sender: Sender): string | undefined {
   }
 }
 
-/** The sender as its provider's code takes it, with its token in clear. Throws a SealError. */
+/** The sender for its provider's code, with its token in clear. Throws a SealError. */
 export const providerSenderOf = (seal: Seal, sender: Sender): ProviderSender => ({
   number: sender.number,
   baseUrl: sender.base_url,
@@ -267,7 +267,7 @@ export const providerSenderOf = (seal: Seal, sender: Sender): ProviderSender => 
   phoneNumberId: sender.phone_number_id,
 })
 
-/** Writes the token as it is sealed now, unless it was changed since the sender was read; says whether it was done. */
+/** Stores the resealed token, unless it has changed since the sender was read; returns whether it did. */
 export const replaceToken = (redis: Redis, sender: Sender, sealed: string): Promise<boolean> =>
-  // A change of the address alone changes the token with it.
+  // A change of the address reseals the token as well.
   replaceField(redis, senderKey(sender.id), 'token', { before: sender.token, after: sealed })

@@ -17,7 +17,7 @@ const sessionSchema = z.object({ key: z.string(), expires_at: z.coerce.number() 
 
 const digest = (id: string): string => createHash('sha256').update(id).digest('hex')
 
-/** A session that is on, and what is known of its key. */
+/** An active session, and the record of its key. */
 export interface Session {
   credential: Credential
   /** Epoch ms. */
@@ -34,7 +34,7 @@ export async function createSession(
   const key = hashOf(secret)
   const own = sessionsOfCredentialKey(key)
   const expiresAtMs = nowMs + SESSION_MS
-  // On the list first: a session that is on must be one that is counted.
+  // On the list first: every active session must be counted.
   await redis.zadd(own, nowMs, digest(id))
   await redis.pexpireat(own, expiresAtMs)
   await redis.set(sessionKey(digest(id)), JSON.stringify({ key, expires_at: expiresAtMs }), 'PXAT', expiresAtMs)
@@ -69,6 +69,6 @@ async function readSession(redis: Redis, id: string): Promise<z.infer<typeof ses
 
 async function end(redis: Redis, key: string, digested: string): Promise<void> {
   await redis.del(sessionKey(digested))
-  // Dies before this: one place of the list is taken up until the list expires.
+  // If the process dies before this, one entry stays on the list until the list expires.
   await redis.zrem(sessionsOfCredentialKey(key), digested)
 }

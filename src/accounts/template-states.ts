@@ -1,9 +1,9 @@
-// What WhatsApp has told of templates since they were imported or listed: status, category, quality, and that their parts
-// changed. It is kept beside the registry, also for templates that are not in it: a campaign may send one without a check.
+// WhatsApp's reports of templates since they were imported or listed: status, category, quality, and changed components. Stored apart from
+// the registry, also for templates that are not in it: a campaign may send one without a check.
 //
-// A list of WhatsApp supersedes what webhooks told before it was read, by WhatsApp's own clock, however late they arrive.
-// An import is a person's word: what webhooks told until then counts no more, what they tell later does. The import notes
-// which words it supersedes, so that a webhook of the same moment is not lost.
+// A list of WhatsApp supersedes the reports from before it was read, by WhatsApp's own clock, however late they arrive. An import by a
+// person supersedes all reports so far, not later ones. The import stores which reports it supersedes, so that a webhook of the same
+// moment is not lost.
 import { z } from 'zod'
 import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -15,20 +15,20 @@ export type TemplateGroup = 'status' | 'category' | 'quality' | 'components'
 /** Fields of one account: more templates than WhatsApp allows an account, each with all it may have. */
 const MOST = 50_000
 
-/** What of a template a word of WhatsApp is about. */
+/** The template that a report is about. */
 export interface TemplateName {
   name: string
   language: string
 }
 
-/** WhatsApp's webhooks write languages in another way than its templates do. */
+/** WhatsApp's webhooks spell languages differently from its templates. */
 const fieldOf = (group: TemplateGroup | 'imported', { name, language }: TemplateName): string =>
   `${group} ${name}/${language.replaceAll('-', '_')}`
 
-/** Of two words of one second the one that stops it counts: a wrong stop is seen at once, a wrong start sends. */
+/** Of two reports in one second the one that stops the template wins: a wrong stop is noticed at once, a wrong start sends. */
 const RANKS: Readonly<Record<string, number>> = { PENDING: 0, APPROVED: 1 }
 
-/** Writes down what WhatsApp said of a template at this time (epoch ms by its clock). */
+/** Stores a report of a template with its time (epoch ms by WhatsApp's clock). */
 export function updateTemplateState(
   redis: Redis,
   account: number,
@@ -42,7 +42,7 @@ export function updateTemplateState(
 
 const importedSchema = z.partialRecord(z.enum(['status', 'category', 'components']), z.string()).catch({})
 
-/** What WhatsApp has told of a template since its import; undefined where it said nothing. */
+/** WhatsApp's reports of a template since its import; undefined where there is none. */
 export interface TemplateState {
   status: string | undefined
   category: Template['category'] | undefined
@@ -51,7 +51,7 @@ export interface TemplateState {
   componentsChangedAt: number | undefined
 }
 
-/** What is known of a template, when WhatsApp's list that has it was read at this time (ms, by its clock); 0: by none. */
+/** The state of a template that was listed at this time (ms, by WhatsApp's clock); 0: never. */
 export type StateSince = (listedMs: number) => TemplateState
 
 /** The states of these templates, in their order. */
@@ -75,7 +75,7 @@ function stateOf(
   listedMs: number,
 ): TemplateState {
   const before = importedSchema.parse(imported ? readJson(imported) : {})
-  // Webhooks count in seconds: of both in one second the webhook counts.
+  // Webhooks have whole seconds: within one second the webhook wins.
   const sinceMs = Math.floor(listedMs / 1_000) * 1_000
   const since = (text: string | null | undefined) => {
     const reported = readReported(text)
@@ -91,7 +91,7 @@ function stateOf(
   }
 }
 
-/** Forgets what was told of templates that are no longer in the registry. */
+/** Deletes the reports of templates that are no longer in the registry. */
 export async function forgetTemplateStates(
   redis: Redis,
   account: number,
@@ -108,7 +108,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** A person imports the template now: what was told of it so far counts no more. Called before the import itself. */
+/** Supersedes all reports of a template, before a person imports it. */
 export async function supersedeTemplate(redis: Redis, account: number, template: TemplateName): Promise<void> {
   const [status, category, components] = await redis.hmget(
     templateStatesKey(account),
@@ -121,7 +121,7 @@ export async function supersedeTemplate(redis: Redis, account: number, template:
   await redis.hset(templateStatesKey(account), fieldOf('imported', template), JSON.stringify(superseded))
 }
 
-/** The template as WhatsApp has it now, as far as it has told. */
+/** The template with WhatsApp's latest status and category. */
 export const withState = (template: Template, { status, category }: TemplateState): Template => ({
   ...template,
   status: status ?? template.status,

@@ -1,5 +1,5 @@
-// When the templates of each account at WhatsApp are listed next, how far that is, and what came of it last. One ZSET says what
-// is due, a hash for each says the rest. A worker that dies leaves it due, and the next one goes on after the last page.
+// The schedule and progress of template syncs, one for each account at WhatsApp: a ZSET of due times, and a hash for each with progress and
+// result. A worker that dies leaves the sync due, and the next one continues after the last page.
 import { z } from 'zod'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -31,13 +31,13 @@ const recordSchema = z.object({
   /** When the sync under way, or the last one, began and ended (ms). */
   began_at: time,
   ended_at: time,
-  /** When WhatsApp, or a fault, lets it go on; while it waits for that. */
+  /** When it continues, while WhatsApp or a fault makes it wait. */
   again_at: time,
   /** Of the next page, while it is under way. */
   after: z.string().default(''),
   pages: count,
   bytes: count,
-  /** Templates in the list, and what became of them. */
+  /** Templates in the list, and the results. */
   listed: count,
   added: count,
   changed: count,
@@ -51,19 +51,19 @@ const recordSchema = z.object({
   failures: count,
   /** Whole lists in a row that were empty although templates were listed before. */
   empty_lists: count,
-  /** Why it is not done: a word for programs and a sentence for people. */
+  /** Why it is not done: a code and a sentence. */
   problem: z.string().default(''),
   sentence: z.string().default(''),
 })
 export type TemplateSync = z.infer<typeof recordSchema>
 
-/** What is known of a sync; with nothing but its defaults when there was none yet. */
+/** The record of a sync; all defaults when there was none yet. */
 export async function findTemplateSync(redis: Redis, synced: SyncedAccount): Promise<TemplateSync> {
   const raw = await redis.hgetall(templateSyncKey(synced.account, synced.wabaId))
   return readRecord(recordSchema, `template sync ${memberOf(synced)}`, raw)
 }
 
-/** Writes fields of it. */
+/** Updates fields of a sync. */
 export async function writeTemplateSync(
   redis: Redis,
   synced: SyncedAccount,
@@ -74,17 +74,16 @@ export async function writeTemplateSync(
   await redis.pexpire(key, KEPT_MS)
 }
 
-/** A webhook asks for another sync at most this soon after the last: WhatsApp counts such questions by the hour. */
+/** A webhook starts another sync at the earliest this long after the last: WhatsApp limits such requests by the hour. */
 const AFTER_WEBHOOK_MS = 300_000
-/** Webhooks about one thing come together. */
+/** Delay after a webhook, because related ones come together. */
 const GATHERED_MS = 5_000
 
-/** What is said of a sync that waits because WhatsApp is asked too often. */
+/** The sentence of a sync that WhatsApp throttles. */
 export const THROTTLED = 'throttled'
 
 /**
- * Has the templates listed now, or after a webhook soon, but not before WhatsApp may be asked again. What is under way already
- * is followed by another.
+ * Schedules a sync for now, or soon after a webhook, but not before WhatsApp's backoff ends. A sync in progress is followed by another.
  */
 export async function askForSync(redis: Redis, synced: SyncedAccount, by: 'person' | 'webhook'): Promise<void> {
   const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
@@ -95,12 +94,12 @@ export async function askForSync(redis: Redis, synced: SyncedAccount, by: 'perso
   await redis.zadd(rootKeys.templateSyncs, 'LT', String(dueMs), memberOf(synced))
 }
 
-/** Has them listed at this time (ms), whatever was due before. */
+/** Schedules the sync for this time (ms), replacing the former one. */
 export async function setSyncDue(redis: Redis, synced: SyncedAccount, dueMs: number): Promise<void> {
   await redis.zadd(rootKeys.templateSyncs, String(dueMs), memberOf(synced))
 }
 
-/** Has them listed now, unless it is known when. */
+/** Schedules the sync for now, unless it is scheduled already. */
 export async function planSync(redis: Redis, synced: SyncedAccount, nowMs: number): Promise<void> {
   await redis.zadd(rootKeys.templateSyncs, 'NX', String(nowMs), memberOf(synced))
 }
@@ -117,13 +116,13 @@ export async function plannedSyncs(redis: Redis, account?: number): Promise<Sync
   return account === undefined ? all : all.filter((each) => each.account === account)
 }
 
-/** Forgets that the templates of this account at WhatsApp are listed. */
+/** Removes the sync of this account at WhatsApp. */
 export async function dropSync(redis: Redis, synced: SyncedAccount): Promise<void> {
   await redis.zrem(rootKeys.templateSyncs, memberOf(synced))
   await redis.del(templateSyncKey(synced.account, synced.wabaId))
 }
 
-/** True for the first who asks in a minute. */
+/** True for the first caller in a minute. */
 export async function isFirstToPlan(redis: Redis): Promise<boolean> {
   return (await redis.set(rootKeys.templateSyncsPlanned, '1', 'PX', 59_000, 'NX')) !== null
 }

@@ -1,5 +1,5 @@
-// The registry of approved templates of an account, in WhatsApp's own definition format: imported by a person, or taken over
-// from WhatsApp's list. Of those that were listed it is known besides when, and in which account at WhatsApp.
+// The registry of approved templates of an account, in WhatsApp's own definition format: imported by a person, or taken from WhatsApp's
+// list. Listed ones also have the time of the list and their account at WhatsApp.
 import { z } from 'zod'
 import { shapeOf, type Template, templateSchema, whyNotSendable } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -22,8 +22,8 @@ const fieldOf = (name: string, language: string): string => `${name}/${language}
 const LISTED = 'listed '
 
 /**
- * Adds a template, or replaces the one of the same name and language. What WhatsApp told of it before counts no more. Dying
- * in between leaves the old definition without that; the import is done again.
+ * Adds a template, or replaces the one of the same name and language, and supersedes WhatsApp's reports of it. Dying in between leaves the
+ * old definition with superseded reports; the import is repeated.
  */
 export async function importTemplate(redis: Redis, account: number, template: Template): Promise<void> {
   await supersedeTemplate(redis, account, template)
@@ -60,7 +60,7 @@ function readListing(text: string | null | undefined): (Listing & { began: strin
   }
 }
 
-/** The template as it is by now: what its list said, and what webhooks have told since. */
+/** The current template: from its list, with later reports applied. */
 function current(template: Template, state: TemplateState, listing: Listing | undefined): Template {
   const now = withState(template, state)
   return listing?.isDeleted ? { ...now, status: DELETED } : now
@@ -100,13 +100,13 @@ export async function toldStatus(redis: Redis, account: number, template: Templa
   return (await templateStates(redis, account, [template]))[0]?.(0).status
 }
 
-/** The same as it was within the last second, with the shape that messages are held against. */
+/** The same, cached for a second, with the shape that messages must match. */
 export const cachedTemplate = cached(1_000, async (redis, account: number, name: string, language: string) => {
   const template = await findTemplate(redis, account, name, language)
   return template && { template, shape: shapeOf(template) }
 })
 
-/** The same without its shape; undefined as well where its definition cannot be read: a person must mend that, and messages need not wait. */
+/** The same without its shape; also undefined if its definition is corrupt: a person must repair that, and messages need not wait. */
 export async function knownTemplate(
   redis: Redis,
   account: number,
@@ -202,7 +202,7 @@ async function readSome(redis: Redis, account: number, fields: readonly string[]
 
 const listScript = defineScriptOfMany(import.meta.url, 'template-list')
 const listReply = z.array(z.enum(['new', 'changed', 'same', 'older', 'of_another']))
-/** What became of a template of a list: `older`: a later list was written already; `of_another`: it belongs to another account. */
+/** The result for a listed template. `older`: a later list was written already. `of_another`: it belongs to another account. */
 export type ListedEnd = z.infer<typeof listReply>[number]
 
 /** A list of templates from WhatsApp: its account there, when it was read by WhatsApp's clock, and its sync (ms). */
@@ -212,10 +212,10 @@ export interface ListPage {
   beganMs: number
 }
 
-/** Templates written by one step: it takes Redis some 5 ms. */
+/** Templates written in one step, which takes Redis some 5 ms. */
 const WRITTEN_AT_ONCE = 100
 
-/** Writes templates, each as it is stored, as WhatsApp has just listed them, and says what became of each. Doing it again changes nothing. */
+/** Stores templates as WhatsApp has just listed them, and returns the result for each. Idempotent. */
 export async function writeListed(
   redis: Redis,
   account: number,
@@ -259,11 +259,11 @@ export async function markDeleted(redis: Redis, account: number, { name, languag
   const field = `${LISTED}${fieldOf(name, language)}`
   const text = await redis.hget(key, field)
   const marked = text?.replace(LISTING, '$1 $2 $3 0 $5')
-  // Between the two somebody may have imported it by hand; then the next sync finds that.
+  // Somebody may have imported it in between; then the next sync finds that.
   if (marked !== undefined && marked !== text) await redis.hset(key, field, marked)
 }
 
-/** Removes templates that WhatsApp has deleted, with what it told of them. */
+/** Removes templates that WhatsApp has deleted, with their reports. */
 export async function dropTemplates(redis: Redis, account: number, gone: readonly TemplateName[]): Promise<void> {
   for (const { name, language } of gone) await removeTemplate(redis, account, name, language)
   await forgetTemplateStates(redis, account, gone)

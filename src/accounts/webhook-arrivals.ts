@@ -1,8 +1,8 @@
-// Which webhooks came lately: when the last good one did, and how many were refused because their signature is wrong. For each
-// account that has an address of its own, and for the address of the installation (NO_ACCOUNT).
+// Records recent webhooks: the time of the last good one, and how many were refused for a wrong signature. For each account with an
+// address of its own, and for the address of the installation (NO_ACCOUNT).
 //
-// Anybody may post to these addresses, so a process gathers what came and writes it down every few seconds. A process that
-// is killed takes a few seconds of it along.
+// Anybody may post to these addresses, so a process gathers arrivals and writes them every few seconds. A process that is killed loses the
+// last few seconds.
 
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -33,7 +33,7 @@ interface Gathered {
 
 const gathered = new WeakMap<Redis, Map<number, Gathered>>()
 
-/** Notes a webhook that was signed rightly, or was refused. Never rejects and is never waited for. */
+/** Records a webhook that was signed correctly, or was refused. Never rejects and is never awaited. */
 export function noteWebhook(redis: Redis, account: number, what: 'good' | 'refused', nowMs: number): void {
   const all = gathered.get(redis) ?? new Map<number, Gathered>()
   gathered.set(redis, all)
@@ -48,7 +48,7 @@ export function noteWebhook(redis: Redis, account: number, what: 'good' | 'refus
   }
 }
 
-/** Writes down what was gathered; what Redis does not take is lost. */
+/** Writes what was gathered; if Redis refuses it, it is lost. */
 export async function writeWebhooks(redis: Redis): Promise<void> {
   const all = [...(gathered.get(redis) ?? [])]
   gathered.get(redis)?.clear()

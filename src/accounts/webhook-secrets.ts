@@ -22,7 +22,7 @@ const splitSealed = (stored: string | null): string[] => stored?.split(' ').filt
 
 const NAMES = { app_secret: 'webhook.app_secret', verify_token: 'webhook.verify_token' } as const
 
-/** Sealed secrets as they were within the last second; undefined where there is none, which is looked for anew each time. */
+/** Sealed secrets, cached for a second; undefined if there is none, which is not cached. */
 const cachedSealed = cached(1_000, async (redis: Redis, account: number, name: SecretName) => {
   const sealed = await readSealed(redis, account, name)
   return sealed.length === 0 ? undefined : sealed
@@ -55,7 +55,7 @@ export async function accountSecrets(redis: Redis, seal: Seal, account: number, 
   return opened
 }
 
-/** The same as they are at this moment, for those who manage them. */
+/** The same, uncached, for managing them. */
 export async function presentSecrets(redis: Redis, seal: Seal, account: number, name: SecretName): Promise<string[]> {
   return (await readSealed(redis, account, name)).flatMap((each) => openedBy(seal, each, { account, name }) ?? [])
 }

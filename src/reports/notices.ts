@@ -60,7 +60,7 @@ async function keepIn(redis: Redis, account: number, notice: Notice, { nowMs: no
   const told = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }
   const keys = { index: noticesKey(account), outbox: eventKeys(account).outbox }
   const most = isAll ? MOST_NOTICES_IN_ALL : MOST_NOTICES
-  // In the list of all a flood at one account must not keep out what another is told.
+  // In the list of all accounts a flood at one must not keep out another's notices.
   const mostNow = isAll ? MOST_NOTICES_IN_ALL : MOST_A_MINUTE
   const bounds = { now, keepMs: NOTICES_KEPT_MS, most, mostNow }
   const args = { id, kind, text: JSON.stringify(notice), at, ...bounds }
