@@ -1,5 +1,5 @@
-// Checks a sender: asks WhatsApp all that it tells of it, and adds what Laneway knows by itself. The same over HTTP and on the
-// command line. Nothing is changed by it.
+// Checks a sender: reads everything from WhatsApp, and adds Laneway's own findings. The same over HTTP and on the command line. Changes
+// nothing.
 
 import { type Sender, tokenOf } from '../accounts/senders.ts'
 import { webhooksOf } from '../accounts/webhook-arrivals.ts'
@@ -10,7 +10,7 @@ import type { GraphApi } from '../providers/graph-api.ts'
 import { readSenderFacts } from '../providers/sender-facts.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** What a check needs; `appSecret` is the one of the installation. */
+/** Dependencies of a check; `appSecret` is the installation's. */
 export interface CheckDeps {
   redis: Redis
   seal: Seal
@@ -18,7 +18,7 @@ export interface CheckDeps {
   appSecret: string | undefined
 }
 
-/** Checks under way in this process, so that a second request gets the same one. */
+/** Checks in progress in this process, so that a second request gets the same one. */
 const underWay = new WeakMap<Redis, Map<number, Promise<SenderCheck>>>()
 
 /** Checks a sender; it takes some 16 s at most. Simultaneous checks of one sender are one. */

@@ -1,8 +1,8 @@
-// Hourly expiry: files in the trash, drafts that nobody starts, removed accounts, lanes of removed senders. If the worker dies,
-// the next run does the rest.
+// Hourly expiry: files in the trash, abandoned drafts, removed accounts, lanes of removed senders. If the worker dies, the next run does
+// the rest.
 //
-// Until when a removed sender's lane is needed is not known in advance, because a late status or received message is kept
-// from its arrival on. So each lane is checked when its time seems over, and kept on while something is left.
+// How long a removed sender's lane is needed is unknown in advance, because a late status or received message is kept from its arrival on.
+// So each lane is checked when its time seems over, and kept while it has data.
 
 import { findKeptAccount, keptAccounts } from '../accounts/accounts.ts'
 import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/retained-lanes.ts'
@@ -33,7 +33,7 @@ interface ExpiryDeps extends ForgetDeps {
   config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs' | 'events'>
 }
 
-/** Looks once an hour, until stopped; whichever worker comes first does it for all. */
+/** Runs once an hour, until stopped; the first worker does it for all. */
 export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
   repeatedly(
     EVERY_MS,
@@ -45,7 +45,7 @@ export const startExpiry = (deps: ExpiryDeps): { stop: () => void } =>
     deps.log,
   )
 
-/** One look at all accounts. A fault of one harms no other. */
+/** One run over all accounts. A failure of one affects no other. */
 export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> {
   const { redis, files, log } = deps
   const { retentionMs, trashMs, draftMs } = deps.config
@@ -70,11 +70,11 @@ export async function expireAll(deps: ExpiryDeps, nowMs: number): Promise<void> 
       log.warn({ account, err: error }, 'expiry.failed')
     }
   }
-  // Content is removed only where every account could be looked through.
+  // Content is removed only if every account could be read.
   if (isWhole) await removeContent(redis, files, accounts, nowMs)
 }
 
-/** Ends a removed account once nothing is kept of it. While a sender of it is busy the next look goes on. */
+/** Deletes a removed account once it has no data. While a sender of it is busy, the next run continues. */
 async function goOnRemoving(deps: ExpiryDeps, account: number): Promise<void> {
   try {
     if (await endAccount(deps, account, deps.config.retentionMs)) deps.log.info({ account }, 'account.forgotten')
@@ -84,7 +84,7 @@ async function goOnRemoving(deps: ExpiryDeps, account: number): Promise<void> {
   }
 }
 
-/** What ending lanes needs. */
+/** Dependencies of ending lanes. */
 export interface ForgetDeps {
   redis: Redis
   queues: LaneQueues
@@ -93,10 +93,10 @@ export interface ForgetDeps {
   log: Log
 }
 
-/** Files and records without an end of their own are looked at again after this. */
+/** How soon files and records without an expiry are checked again. */
 const AGAIN_MS = 3_600_000
 
-/** Forgets the lanes of removed senders that nothing is kept of at this time (epoch ms). A fault of one harms no other. */
+/** Forgets the lanes of removed senders without data at this time (epoch ms). A failure of one affects no other. */
 export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void> {
   const { redis, queues, log } = deps
   const due = await lanesKeptUntil(redis, nowMs)
@@ -106,7 +106,7 @@ export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void
     const { lane } = removed
     try {
       if (await redis.hexists(rootKeys.lanes, String(lane))) {
-        // Its removal died, and it can be removed again.
+        // Its removal was interrupted, and can be repeated.
         await dropKeptLane(redis, removed)
         continue
       }
@@ -124,7 +124,7 @@ export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void
   }
 }
 
-/** Until when (epoch ms) something of the lane is kept: messages, events, campaigns. */
+/** Until when (epoch ms) the lane has data: messages, events, campaigns. */
 async function keptUntil(
   { redis, config }: ForgetDeps,
   { lane, account }: RemovedLane,

@@ -1,4 +1,4 @@
-// Making, listing, revoking and rotating keys: the same over HTTP and on the command line.
+// Creates, lists, revokes and rotates keys: the same over HTTP and on the command line.
 
 import {
   type Credential,
@@ -38,13 +38,12 @@ export interface NewKey extends Omit<Grant, 'senders'> {
   key: { id: string; secret: string }
 }
 
-/** A key in the one answer that shows it; `key` is null when it was made before. */
+/** A key in the one answer that shows it; `key` is null when it existed before. */
 type MadeKey = KeyDocument & { key: string | null }
 
 /**
- * Makes a key that has no more than the giver's (undefined: the command line), and shows it. One of this id
- * that is there already stays as it is. Throws a Refusal: `forbidden`, `too_many_keys`, or for senders that are not the
- * account's.
+ * Creates a key with at most the permissions of the giver's (undefined: the command line), and shows it. An existing key of this id stays
+ * as it is. Throws a Refusal: `forbidden`, `too_many_keys`, or for senders that are not the account's.
  */
 export async function makeKey(
   redis: Redis,
@@ -114,14 +113,14 @@ export function revokeKey(
   })
 }
 
-/** A key that is for some senders only makes no other one. */
+/** A key that is limited to some senders cannot create keys. */
 const manages = (key: Credential, nowMs: number): boolean =>
   stateOf(key, nowMs) === 'active' && (isOperator(key) || hasAccount(key))
 
 /**
- * Makes a key that may do the same as another one, which ends after `overlapMs`: time to give the new one to whatever
- * uses it. If the process dies in between, both keys are good; rotate again. Throws a Refusal as `makeKey` does, and
- * for a key that does not exist or is no longer good.
+ * Creates a key with the same permissions as another one, which ends after `overlapMs`: time to give the new one to whatever uses it. If
+ * the process dies in between, both keys are valid; rotate again. Throws a Refusal as `makeKey` does, and for a key that does not exist
+ * or is no longer valid.
  */
 export async function rotateKey(
   redis: Redis,
@@ -140,7 +139,7 @@ export async function rotateKey(
   return { made, replaced: await showKey(redis, account, id, nowMs) }
 }
 
-/** Lets a key end with its overlap, which began at this time (epoch ms), unless it ends sooner; again changes nothing. */
+/** Lets a key end with its overlap, which began at this time (epoch ms), unless it ends sooner. Idempotent. */
 export async function endReplaced(
   redis: Redis,
   { account, id, overlapMs }: { account: number; id: string; overlapMs: number },
@@ -171,7 +170,7 @@ const documentOf = (key: Credential, uses: KeyUses | undefined, nowMs: number): 
   uses: [...(uses?.days ?? [])],
 })
 
-/** What a key may do, and for how long. */
+/** The permissions of a key, and their end. */
 export interface Grant {
   permissions: readonly Permission[]
   /** Epoch ms; 0 is never. */
@@ -183,9 +182,8 @@ export interface Grant {
 }
 
 /**
- * What is wanted, with the bounds of the giver's key where it has some and nothing else is wanted. Throws a Refusal
- * `forbidden` when it is more than the giver has. The command line (no key) may give everything; a key that
- * is for some senders only gives nothing, and does not come here.
+ * The wanted limits, which default to those of the giver's key. Throws a Refusal `forbidden` when they exceed the giver's. The command line
+ * (no key) may give everything; a key that is limited to some senders cannot give any, and is refused before.
  */
 function boundedBy(giver: Credential | undefined, wanted: Grant): Grant {
   if (giver === undefined) return wanted

@@ -1,8 +1,7 @@
-// Removing an account: its keys end at once, its senders and everything else are deleted, except its messages and opt-outs.
-// Those can be shown and erased until the last message expires; then `endAccount` deletes the rest.
+// Removes an account: its keys end at once, its senders and everything else are deleted, except its messages and opt-outs. Those can be
+// shown and erased until the last message expires; then `endAccount` deletes the rest.
 //
-// The process may die anywhere. The account is marked as removed first; removing it again, or a worker's hourly look, does
-// each part once more.
+// The process may die anywhere. The account is marked as removed first; removing it again, or the hourly expiry, repeats each part.
 
 import { clearAccount, dropAccount, findKeptAccount, markAccountRemoved } from '../accounts/accounts.ts'
 import { forgetCredentials } from '../accounts/credentials.ts'
@@ -40,13 +39,13 @@ type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>
 
 /** Campaigns that were never started; they are cancelled with the account. */
 const DRAFTS = CAMPAIGN_MOVES.expire.from
-/** Processes know its keys and senders for up to a second, see redis/records.ts. */
+/** Processes cache its keys and senders for up to a second, see redis/records.ts. */
 const KNOWN_MS = 1_500
 
 /**
- * Removes an account whose senders have nothing to do; its messages can be looked up for `retentionMs`. Removing it again
- * does what was left undone. Throws a Refusal: `not_found`, or `sender_busy`, with nothing changed unless a message came in
- * at the last moment: then its keys have ended, and it is to be removed again once the message is settled.
+ * Removes an account whose senders are idle; its messages can be looked up for `retentionMs`. Removing it again completes an interrupted
+ * removal. Throws a Refusal: `not_found`, or `sender_busy`, with nothing changed unless a message came in at the last moment: then its
+ * keys have ended, and it must be removed again once the message is settled.
  */
 export async function removeAccount(deps: RemovalDeps, id: number, retentionMs: number): Promise<void> {
   const { redis, queues } = deps

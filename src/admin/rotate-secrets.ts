@@ -1,4 +1,4 @@
-// Sealing everything anew under the first of LANEWAY_SECRET_KEYS, while all parts run.
+// Reseals everything under the first of LANEWAY_SECRET_KEYS, while all parts run.
 
 import { listAccounts } from '../accounts/accounts.ts'
 import { findSender, listKeptSenders, replaceToken, type Sender, tokenContextOf } from '../accounts/senders.ts'
@@ -10,16 +10,16 @@ import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/settings.ts'
 import { resealErasedKey } from '../people/opt-outs/erased.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** What became of the sealed secrets. */
+/** The result of resealing. */
 export interface Rotation extends Resealed {
   /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
   unreadable: { kind: 'sender' | 'webhook' | 'opt-outs'; id: number }[]
 }
 
 /**
- * Seals the tokens of all senders, the secrets of webhooks and flows of all accounts, their keys of erased opt-outs and the secrets of
- * endpoints under the first key. Each is one step of its own:
- * killed on the way it can be run again, and does what is left. One that cannot be opened keeps none of the others.
+ * Reseals the tokens of all senders, the secrets of webhooks and flows of all accounts, their keys of erased opt-outs and the secrets of
+ * endpoints under the first key, each in a step of its own. After an interruption it can be run again. A secret that cannot be opened
+ * does not stop the others.
  */
 export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation> {
   const rotation: Rotation = { sealed: 0, fresh: 0, unreadable: [] }
@@ -35,7 +35,7 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
   }
   for (const sender of await listKeptSenders(redis)) {
     const resealed = () => resealSender(redis, seal, sender)
-    // The token of a removed one only asks what became of its messages, and nobody can renew it.
+    // The token of a removed sender is used for status polls only, and cannot be renewed.
     await note('sender', sender.id, sender.removed_at === undefined ? resealed : () => resealed().catch(leftAlone))
   }
   for (const { id } of await listAccounts(redis)) {
@@ -55,7 +55,7 @@ function leftAlone(error: unknown): Resealed {
   throw error
 }
 
-/** Reads a token again that was renewed at the same moment. */
+/** Retries with a token that was renewed at the same moment. */
 async function resealSender(redis: Redis, seal: Seal, listed: Sender): Promise<Resealed> {
   for (let sender: Sender | undefined = listed; sender; sender = await findSender(redis, listed.id)) {
     const { secrets, ...counts } = seal.reseal([sender.token], tokenContextOf(sender))

@@ -1,4 +1,4 @@
-// Adding, changing and removing senders: the same over HTTP and on the command line.
+// Adds, changes and removes senders: the same over HTTP and on the command line.
 
 import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenError } from '../accounts/add-sender.ts'
 import {
@@ -28,12 +28,12 @@ import { CAMPAIGN_STATES, type CampaignState, hasEnded } from '../model/campaign
 import { idOf } from '../recipients/campaigns.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** What managing senders needs; `seal` is the one of LANEWAY_SECRET_KEYS. */
+/** Dependencies of managing senders; `seal` is that of LANEWAY_SECRET_KEYS. */
 export interface SenderDeps {
   redis: Redis
   queues: LaneQueues
   seal: Seal
-  /** Whether plain http to a provider and webhooks that nothing verifies are refused. */
+  /** Whether plain http to a provider and unverified webhooks are refused. */
   production: boolean
   /** LANEWAY_CLOUD_API_APP_SECRET, which verifies the webhooks of accounts without a secret of their own. */
   appSecret: string | undefined
@@ -42,7 +42,7 @@ export interface SenderDeps {
 /** A sender to add, with its token in clear. */
 export type SenderToAdd = Omit<NewSender, 'sealedToken'> & { token: string; wabaId?: string }
 
-/** What may be changed of a sender; what is left out stays. An empty name means that it has none. */
+/** The changes of a sender; missing fields stay. An empty name removes it. */
 export interface SenderChanges {
   name?: string | undefined
   rate?: number | undefined
@@ -58,8 +58,8 @@ export interface SenderChanges {
 }
 
 /**
- * Adds a sender with its lane and shows it. Throws a SenderTakenError for what only one sender may have, and a SealError
- * when its token would be sealed under another key than its neighbours'.
+ * Adds a sender with its lane and shows it. Throws a SenderTakenError for a value that must be unique, and a SealError when its token would
+ * be sealed under another key than the others'.
  */
 export async function makeSender(
   { redis, seal, production, appSecret }: SenderDeps,
@@ -72,7 +72,7 @@ export async function makeSender(
       throw invalidFields([{ path: 'provider', message: UNVERIFIED_WEBHOOKS }])
     }
   }
-  // A removal that died half-way may have freed the number of a sender that is still there.
+  // An interrupted removal may have freed the number of a sender that still exists.
   const all = await listSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)
@@ -109,16 +109,15 @@ export async function changeSender(
   return showSender(redis, id)
 }
 
-/** Writes down the account at WhatsApp that it belongs to, whose templates are taken over at once. */
+/** Sets its account at WhatsApp, and starts a sync of that account's templates. */
 async function belongTo(redis: Redis, { id, account }: Pick<Sender, 'id' | 'account'>, wabaId: string): Promise<void> {
   await setSenderProvider(redis, id, { wabaId })
   await askForSync(redis, { account, wabaId }, 'person')
 }
 
 /**
- * Removes a sender that has nothing to do; its messages can be looked up for `retentionMs`. Removing it again ends what
- * somebody who died has left undone. `isKnown`: processes may still believe in it, which is waited for. Throws a
- * Refusal `sender_busy` that says what it still has to do.
+ * Removes an idle sender; its messages can be looked up for `retentionMs`. Removing it again completes an interrupted removal. `isKnown`:
+ * processes may still have it cached, so wait for that. Throws a Refusal `sender_busy` that names its remaining work.
  */
 export async function dropSender(
   { redis, queues }: Pick<SenderDeps, 'redis' | 'queues'>,
@@ -132,7 +131,7 @@ export async function dropSender(
     const busy = await removeSender(redis, sender, retentionMs, {
       isKnown,
       whyBusy: isBusy,
-      // What came in between the look and the step is told by another look; it may be gone by then.
+      // Reads again for the sentence; what came in between may be gone by then.
       close: async () =>
         (await isBusy()) ?? ((await closeLane(redis, id)) ? undefined : ((await isBusy()) ?? BUSY_JUST_NOW)),
     })
@@ -146,14 +145,14 @@ export async function dropSender(
 
 const BUSY_JUST_NOW = 'a message came while it was being removed; remove it again.'
 
-/** A sender that is there, of the account where one is given. Throws a Refusal. */
+/** An existing sender, of the account where one is given. Throws a Refusal. */
 export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await laneOf(redis, id, account)
   if (sender === undefined) throw doesNotExist('The sender')
   return sender
 }
 
-/** The same, or a removed one that something is kept of. */
+/** The same, or a removed sender whose data is retained. */
 export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await findSender(redis, id)
   if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
@@ -176,7 +175,7 @@ function refusePlain(baseUrl: string): void {
   if (isPlainAddress(baseUrl)) throw invalidFields([{ path: 'base_url', message: PLAIN_PROVIDER }])
 }
 
-/** What a sender still has to do, as a sentence; undefined when it has nothing. `counts`: campaigns in which states. */
+/** The remaining work of a sender, as a sentence; undefined if it is idle. `counts`: its campaigns by state. */
 export async function whyBusy(
   redis: Redis,
   lanes: LaneQueues,
@@ -190,7 +189,7 @@ export async function whyBusy(
   }
   const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await lanes.counts(id)
   const { inDoubt, queuedAgain } = await countOnSweepLists(redis, id)
-  // Who is being sent has a job as well, and who was queued again.
+  // Messages being sent, and those queued again, have a job as well.
   const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await waitingInChunks(redis, id))
   const unsettled = queued + Math.max(active, inDoubt)
   if (unsettled > 0) {

@@ -1,6 +1,6 @@
-// One sync: lists the templates of an account at WhatsApp page by page and takes them over. How far it is stands in Redis after
-// each page, so that the worker that goes on, after a death or a wait for WhatsApp, begins after the last one. Doing a
-// page twice changes nothing. Only a list that was read to its end tells what is gone.
+// One sync: lists the templates of an account at WhatsApp page by page and stores them. Its progress is written to Redis after each page,
+// so that a worker that continues, after a death or a backoff, starts after the last one. Repeating a page changes nothing. Only a complete
+// list shows which templates are gone.
 
 import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
 import { findTemplateSync, type SyncedAccount, THROTTLED, writeTemplateSync } from '../accounts/template-syncs.ts'
@@ -19,9 +19,9 @@ import { rootKeys } from '../redis/keys.ts'
 
 export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; log: Log }
 
-/** More than WhatsApp lets an account have, in pages of the smallest size. */
+/** More pages of the smallest size than WhatsApp lets an account have templates. */
 const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
-/** A list that takes longer, its rests among it, is begun anew: its first pages are too old to tell what is gone. */
+/** A list that takes longer, with its waits, is started again: its first pages are too old to show what is gone. */
 const LONGEST_MS = 3 * 3_600_000
 /** How long to back off when WhatsApp is asked too often and does not say for how long. */
 const THROTTLED_MS = 300_000
@@ -29,12 +29,12 @@ const THROTTLED_MS = 300_000
 const FAULT_MS = 30_000
 const HOUR_MS = 3_600_000
 
-/** When to look at this account again, in ms from now; undefined: never, for no sender belongs to it any more. */
+/** When to list this account again, in ms from now; undefined: never, because no sender belongs to it any more. */
 export type SyncEnd = { nextMs: number } | 'stopped' | undefined
 
 /**
- * Works on the sync of an account at WhatsApp to its end, or until `stopped` or `mayGoOn` says no, which is asked before each
- * page. Rejects only when Redis is away.
+ * Runs the sync of an account at WhatsApp to its end, or until `stopped`, or until `mayGoOn`, called before each page, returns false.
+ * Rejects only when Redis is away.
  */
 export async function syncTemplates(
   deps: SyncDeps,
@@ -47,7 +47,7 @@ export async function syncTemplates(
   let size = PAGE_SIZE
   for (;;) {
     if (stopped.aborted || !(await mayGoOn())) return 'stopped'
-    // Again for each page: they, or their account, may have been removed meanwhile.
+    // Read for each page: the senders, or their account, may have been removed meanwhile.
     const senders = await sendersOf(deps, synced)
     if (senders.length === 0) return undefined
     const page = await ask(deps, senders, { wabaId: synced.wabaId, after: run.after || undefined, size, stopped })
@@ -65,7 +65,7 @@ export async function syncTemplates(
   }
 }
 
-/** How far a sync is: what is written after each page. */
+/** The progress of a sync, written after each page. */
 interface Run extends Counts {
   beganMs: number
   after: string
@@ -77,7 +77,7 @@ const NOTHING = { pages: 0, bytes: 0, listed: 0, added: 0, changed: 0, not_senda
 
 const nowOf = ({ redis }: SyncDeps): Promise<number> => redisNowMs(redis, rootKeys.templateSyncs)
 
-/** Goes on where another one has come to, or begins. */
+/** Continues an interrupted sync, or starts one. */
 async function begin(deps: SyncDeps, synced: SyncedAccount): Promise<Run> {
   const nowMs = await nowOf(deps)
   const known = await findTemplateSync(deps.redis, synced)
@@ -103,7 +103,7 @@ const save = (
 
 type PageOf<K> = Extract<TemplatePageEnd, { kind: K }>
 
-/** Takes a page over. */
+/** Stores a page. */
 async function take(deps: SyncDeps, { account, wabaId }: SyncedAccount, run: Run, page: PageOf<'page'>): Promise<void> {
   const list = { wabaId, atMs: page.atMs, beganMs: run.beganMs }
   const ends = await writeListed(deps.redis, account, list, page.templates)
@@ -118,7 +118,7 @@ async function take(deps: SyncDeps, { account, wabaId }: SyncedAccount, run: Run
   run.not_sendable += page.templates.filter(({ template }) => whyNotSendable(template) !== undefined).length
 }
 
-/** Why the next page is not asked for. */
+/** Why the next page is not requested. */
 function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>, nowMs: number): string | undefined {
   if (next === run.after || seen.has(next)) return 'page_loop'
   if (nowMs - run.beganMs > LONGEST_MS) return 'too_long'
@@ -149,12 +149,12 @@ async function ask(
   return end
 }
 
-/** The whole list was read: what is not in it is gone. Then campaigns stop whose template may not be sent any more. */
+/** The list is complete: templates that are not in it are gone, and campaigns of templates that cannot be sent are paused. */
 async function finish(deps: SyncDeps, synced: SyncedAccount, run: Run): Promise<SyncEnd> {
   const { redis, log } = deps
   const { account, wabaId } = synced
   const gone = await missedBy(redis, account, { wabaId, beganMs: run.beganMs })
-  // An empty list may be a fault of theirs, and would stop everything: it counts when it comes twice.
+  // An empty list may be WhatsApp's mistake, and would stop everything: it counts if it comes twice.
   const isDoubtful = run.listed + run.unreadable === 0 && gone.some(({ isDeleted }) => !isDeleted)
   const emptyLists = isDoubtful ? run.emptyLists + 1 : 0
   const isPutOff = emptyLists === 1
@@ -193,10 +193,10 @@ async function namedByCampaigns({ redis }: SyncDeps, account: number): Promise<S
   return named
 }
 
-/** Every hour, a little apart from all others. */
+/** Every hour, with jitter. */
 const hourly = (): number => HOUR_MS + Math.floor(Math.random() * 300_000)
 
-/** WhatsApp wants to be left alone: the sync goes on after that where it is. */
+/** WhatsApp throttles: the sync continues after the backoff. */
 async function backOff(deps: SyncDeps, synced: SyncedAccount, ms: number): Promise<SyncEnd> {
   const nextMs = Math.max(1_000, ms)
   const sentence = 'WhatsApp is asked too often; the list goes on by itself.'
@@ -205,7 +205,7 @@ async function backOff(deps: SyncDeps, synced: SyncedAccount, ms: number): Promi
   return { nextMs }
 }
 
-/** The page did not come. */
+/** The page could not be read. */
 function notListed(
   deps: SyncDeps,
   synced: SyncedAccount,
@@ -236,7 +236,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   no_token: 'The token of the sender cannot be opened.',
 }
 
-/** A fault that may pass: what was read is taken over, and the list is begun anew after a while. */
+/** A fault that may pass: the pages so far are stored, and the list is started again after a while. */
 async function broken(deps: SyncDeps, synced: SyncedAccount, run: Run, problem: string): Promise<SyncEnd> {
   const sentence = FAULTS[problem] ?? `WhatsApp’s list cannot be had: ${problem}.`
   return failed(deps, synced, run, { problem, sentence })

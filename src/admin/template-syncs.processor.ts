@@ -1,6 +1,5 @@
-// Lists the templates of all accounts at WhatsApp: each at the start, every hour, after webhooks about templates, and when a person
-// asks. Any worker takes what is due; a lease keeps others from the same account at WhatsApp meanwhile. If the worker dies, the
-// lease ends and another one goes on.
+// Runs the template syncs of all accounts at WhatsApp: each at the start, every hour, after webhooks about templates, and when a person
+// asks. Any worker takes a due sync under a lease on its account at WhatsApp. If the worker dies, the lease ends and another one continues.
 import { listSenders } from '../accounts/senders.ts'
 import {
   dropSync,
@@ -24,14 +23,14 @@ import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 const LOOK_MS = 1_000
 /** Accounts at WhatsApp that one worker lists at a time. */
 const AT_ONCE = 6
-/** Longer than a page takes that is asked for in ever smaller ones: it is prolonged before each. */
+/** Longer than a page takes, retried in ever smaller sizes; renewed before each page. */
 const LEASE_MS = 120_000
-/** Those that others work on are among them, and those of accounts that have no room. */
+/** Due syncs that are read at once, including those that other workers hold and those of accounts without a free slot. */
 const MOST_DUE = 2_000
 /** At the start of a worker, lists that are older are read again: webhooks may have been missed. */
 const FRESH_MS = 600_000
 
-/** Starts to look, once a second. */
+/** Starts polling for due syncs, once a second. */
 export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) => Promise<void> } {
   const { redis, log } = deps
   const stopping = new AbortController()
@@ -61,7 +60,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
       if (end === undefined) await forget(deps, synced)
       else if (end !== 'stopped') await setNext(deps, synced, end.nextMs)
     } catch (error) {
-      // It stays due: another worker, or this one, goes on after the last page.
+      // It stays due: another worker, or this one, continues after the last page.
       if (!isRedisAway(error)) {
         log.error({ account: synced.account, waba_id: synced.wabaId, err: error }, 'templates.broken')
         await setNext(deps, synced, FRESH_MS).catch(() => {})
@@ -72,7 +71,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
 
   const looking = repeatedly(LOOK_MS, look, log)
   return {
-    /** What is under way goes on elsewhere after the page it is at; waits for that at most `limitMs`. */
+    /** Syncs in progress continue elsewhere after their current page; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
       looking.stop()
       stopping.abort()
@@ -81,7 +80,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
   }
 }
 
-/** If somebody asked while it ran, it is done once more: what was read before may have changed since. */
+/** If a sync was requested while it ran, it runs once more: pages read before may have changed. */
 async function setNext({ redis }: SyncDeps, synced: SyncedAccount, nextMs: number): Promise<void> {
   const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
   await setSyncDue(redis, synced, nowMs + nextMs)

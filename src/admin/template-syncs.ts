@@ -1,4 +1,4 @@
-// Having templates taken over from WhatsApp's list, and showing how far that is: the same over HTTP and on the command line.
+// Requests and shows template syncs: the same over HTTP and on the command line.
 import { existingSenders } from '../accounts/named-senders.ts'
 import { listSenders, type Sender } from '../accounts/senders.ts'
 import {
@@ -12,7 +12,7 @@ import { invalidFields } from '../kernel/refusal.ts'
 import type { TemplateSyncDocument } from '../model/templates/template-sync.ts'
 import type { Redis } from '../redis/connect.ts'
 
-/** Asks for the templates of the account at WhatsApp that a sender belongs to; without one, of all. Throws a Refusal. */
+/** Requests a sync of a sender's account at WhatsApp; without a sender, of all. Throws a Refusal. */
 export async function askForSyncs(redis: Redis, account: number, sender?: string): Promise<SyncedAccount[]> {
   const all = await listSenders(redis, account)
   const named = sender === undefined ? all : existingSenders(all, sender, account)
@@ -31,7 +31,7 @@ const whyNoList = (senders: readonly Sender[]): string =>
     ? 'its account at WhatsApp is not known; set its waba_id'
     : 'only WhatsApp’s Cloud API has a list of templates; import them as JSON'
 
-/** A sync as it is now. */
+/** The document of a sync. */
 export const showSync = async (redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> =>
   documentOf(synced, await findTemplateSync(redis, synced))
 
@@ -43,7 +43,7 @@ export async function showSyncs(redis: Redis, account: number): Promise<Template
 
 function documentOf({ wabaId }: SyncedAccount, sync: TemplateSync): TemplateSyncDocument {
   const { state, problem, sentence, listed, added, changed, removed, not_sendable, unreadable, of_another } = sync
-  // Asked for once more, and not begun: what came of the last time is no answer to that.
+  // Requested again, and not begun: the last result is not its result.
   const isAskedAnew = (state === 'done' || state === 'failed') && (sync.asked_at ?? 0) > (sync.began_at ?? 0)
   const iso = (ms: number | undefined): string | null => (ms ? new Date(ms).toISOString() : null)
   return {

@@ -1,4 +1,4 @@
-// Importing templates: from a file of the command line or the body of a request, all or none.
+// Imports templates from a file or the body of a request, all or none.
 import { z } from 'zod'
 import { importTemplate } from '../accounts/templates.ts'
 import { type Fault, faultsOf } from '../kernel/fault.ts'
@@ -8,13 +8,13 @@ import type { Redis } from '../redis/connect.ts'
 
 const pagedSchema = z.object({ paging: z.object({ next: z.string().min(1) }) })
 
-/** What is said of an answer of WhatsApp's list that is not its last page. */
+/** The fault of a page of WhatsApp's list that is not the last one. */
 export const MORE_PAGES = 'The list has more pages: fetch the address in `paging.next` and import it as well.'
 
 /** Whether definitions were given as a page of WhatsApp's list that others follow. */
 export const hasMorePages = (given: unknown): boolean => pagedSchema.safeParse(given).success
 
-/** Definitions as templates, or what is wrong with them; `at` names the place of one by its number. */
+/** Definitions as templates, or their faults; `at` gives the path of one by its index. */
 export function readDefinitions(
   definitions: readonly unknown[],
   at: (place: number) => string,
@@ -29,7 +29,7 @@ export function readDefinitions(
   return faults.length > 0 ? { faults } : { templates }
 }
 
-/** Imports definitions in WhatsApp's own format, all or none. Throws a Refusal that names all that is wrong. */
+/** Imports definitions in WhatsApp's own format, all or none. Throws a Refusal with every fault. */
 export async function importDefinitions(
   redis: Redis,
   account: number,

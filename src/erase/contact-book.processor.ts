@@ -1,5 +1,5 @@
-// Has WhatsApp delete erased people from its contact book, as part of the job `erase` and after everything of ours is gone:
-// whatever WhatsApp does, the erasure is done after one short try. Asking again changes nothing, so a process may die anywhere.
+// Deletes erased people from WhatsApp's contact book, as part of the job `erase` and after everything of ours is gone: whatever WhatsApp
+// does, the erasure is done after one short try. Requests are idempotent, so a process may die anywhere.
 import { z } from 'zod'
 import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
 import type { Log } from '../kernel/log.ts'
@@ -28,14 +28,14 @@ export interface BookDeps {
 
 const deleted = z.object({ success: z.literal(true), deleted: z.boolean() })
 
-/** What asks for the erasures of this process. */
+/** The requests for the erasures of this process. */
 export function createContactBook(deps: BookDeps) {
   const { redis, log, seal, graph } = deps
   const backoffUntil = new Map<number, number>()
 
   async function ask(sender: Sender, userId: string, ms: number): Promise<BookAnswer> {
     const token = tokenOf(seal, sender)
-    // With the right key another worker, or this one later, can.
+    // Another worker, or this one later, may have the right key.
     if (token === undefined) return 'unreachable'
     const path = `${encodeURIComponent(sender.phone_number_id)}/contact_book`
     const query = { messaging_product: 'whatsapp', bsuid: userId }
@@ -50,7 +50,7 @@ export function createContactBook(deps: BookDeps) {
   }
 
   return {
-    /** Notes what has to be asked for, before the names of the person are forgotten. */
+    /** Stores the user ids to delete, before the names of the person are deleted. */
     async prepare(id: string, { account, person = '', contact_book: state }: Erasure): Promise<void> {
       if (state !== undefined) return
       const ids = bookNames(await namesOf(redis, account, person))
@@ -58,7 +58,7 @@ export function createContactBook(deps: BookDeps) {
       await noteBook(redis, id, !isNeeded ? 'none' : ids.length === 0 ? 'no_user_id' : ids)
     },
 
-    /** One try for an erasure that has erased everything of ours; how long to wait (ms) before the next, undefined when there is none. */
+    /** One try for an erasure that has erased everything of ours. Returns the wait (ms) before the next try, undefined if there is none. */
     async ask(id: string, erasure: Erasure): Promise<number | undefined> {
       const { account, contact_book_ids: ids, contact_book_tries: before } = erasure
       if (ids === undefined) return undefined

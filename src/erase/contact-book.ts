@@ -2,21 +2,21 @@
 // written to it, until the business deletes the entry, by user id only.
 
 /**
- * What came of having the entry of an erased person deleted. `none`: the account has no number on the Cloud API. `no_user_id`:
- * WhatsApp has told no user id of theirs, and takes nothing else. `waiting`: it is asked, again if need be. `not_found`: there
- * was no entry. `refused`: WhatsApp said no. `failed`: it could not be asked for a day.
+ * The result of deleting the entry of an erased person. `none`: the account has no number on the Cloud API. `no_user_id`: no user id of
+ * theirs is known, and WhatsApp takes nothing else. `waiting`: in progress, with retries. `not_found`: there was no entry. `refused`:
+ * WhatsApp refused. `failed`: WhatsApp could not be reached for a day.
  */
 export const BOOK_STATES = ['none', 'no_user_id', 'waiting', 'deleted', 'not_found', 'refused', 'failed'] as const
 export type BookState = (typeof BOOK_STATES)[number]
 
-/** Those of a person's names that the contact book knows: user ids, but not those of a parent company. */
+/** The names that the contact book uses: user ids, but not those of a parent company. */
 export const bookNames = (names: readonly string[]): string[] =>
   names.filter((name) => /^[A-Z]{2}\.[A-Za-z0-9]{1,128}$/.test(name))
 
-/** How one question for one user id ended. */
+/** The result of one request for one user id. */
 export type BookAnswer = 'deleted' | 'not_found' | 'refused' | 'unreachable'
 
-/** What all answers come to; `unreachable`: it must be asked again. A user id belongs to one business, so others may refuse it. */
+/** The result of all answers; `unreachable`: try again. A user id belongs to one business, so others may refuse it. */
 export function outcomeOf(answers: readonly BookAnswer[]): BookAnswer {
   const order: readonly BookAnswer[] = ['unreachable', 'deleted', 'not_found']
   return order.find((each) => answers.includes(each)) ?? 'refused'

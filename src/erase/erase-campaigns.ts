@@ -1,6 +1,6 @@
-// Erases a person from the campaigns of an account: from uploaded files and frozen lists. If a campaign goes on and the
-// person has had no message of it yet, the message is first settled as cancelled, so that the figures add up and the
-// campaign can end; a line is written over only when nothing is to be sent to it any more.
+// Erases a person from the campaigns of an account: from uploaded files and frozen lists. If an active campaign has not sent them a message
+// yet, the message is first settled as cancelled, so that the figures add up and the campaign can end; a line is overwritten only when
+// nothing will be sent to it any more.
 
 import type { Log } from '../kernel/log.ts'
 import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
@@ -19,14 +19,14 @@ import { isUnsettled, readRecipientStates } from '../recipients/recipient-states
 import { CorruptRecordError } from '../redis/records.ts'
 import { type EraseDeps, eraseMessage } from './erase-messages.ts'
 
-/** What was forgotten in files, and how many campaigns must be looked at again. */
+/** What was erased in files, and how many campaigns must be checked again. */
 export interface ErasedInFiles {
   recipients: number
   messages: number
   busy: number
 }
 
-/** Forgets the person in the files of every campaign of these lanes, also in what crashes left there. */
+/** Erases the person from the files of every campaign of these lanes, also from leftovers of crashes. */
 export async function eraseInCampaigns(
   deps: EraseDeps & { log: Log },
   lanes: ReadonlySet<number>,
@@ -65,12 +65,12 @@ async function eraseInCampaign(
       else done.busy += 1
     }
   }
-  // A preflight under way may have read the person already: its list is looked through once it is there.
+  // A preflight in progress may have read the person already: its list is searched once it exists.
   if (campaign?.state === 'checking') done.busy += 1
   return done
 }
 
-/** Of one that cannot be read nothing is sent; what stands in its files is forgotten all the same. */
+/** An unreadable campaign sends nothing; its files are erased all the same. */
 async function campaignOrNone({ redis, log }: EraseDeps & { log: Log }, id: CampaignId): Promise<Campaign | undefined> {
   try {
     return await findCampaign(redis, id)
@@ -87,7 +87,7 @@ export function phoneColumn(campaign: Campaign | undefined): string | undefined 
   return recipients && 'rows' in recipients ? recipients.rows.phone : undefined
 }
 
-/** Has nothing more sent to a recipient of a list, and forgets their message; `busy` while it is being sent. */
+/** Stops the message to a recipient of a list, and erases it; `busy` while it is being sent. */
 async function settle(
   deps: EraseDeps,
   campaign: Campaign | undefined,
@@ -106,7 +106,7 @@ async function settle(
     if (hasEnded(campaign.state)) return 'other'
     await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs)
   } else if (isUnsettled(state)) {
-    // Otherwise the message would have no record of what is known to be under way.
+    // Otherwise a message that may be in flight would have no record.
     await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)
   }
   return eraseMessage(deps, id, person)

@@ -15,7 +15,7 @@ import { personErased } from '../model/messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'
 import { recipientCooldownKey, replyWindowKey } from '../redis/keys.ts'
 
-/** What forgetting needs. */
+/** Dependencies of erasing messages. */
 export interface EraseDeps {
   redis: Redis
   queues: LaneQueues
@@ -23,25 +23,24 @@ export interface EraseDeps {
   config: { retentionMs: number; validityMs: { campaign: number } }
 }
 
-/** Messages that are worked on at once: their commands share round trips. */
+/** Messages that are erased at once: their commands share round trips. */
 const AT_ONCE = 100
-/** Who was accepted so lately may be on the way to its lane: the index is written first. */
+/** A message accepted this recently may not be on its lane yet: the index is written first. */
 const UNDER_WAY_MS = 60_000
 
 /**
- * `busy`: it is being sent, and what comes of that is waited for. `before`: it was forgotten already. `other`: it is
- * nobody's, or somebody else's.
+ * `busy`: it is being sent, and its end must be awaited. `before`: it was erased already. `other`: it is nobody's, or somebody else's.
  */
 type Verdict = 'erased' | 'before' | 'busy' | 'other'
 
-/** What was forgotten on a lane, and how many messages are on their way, which must be looked at again. */
+/** What was erased on a lane, and how many messages are in flight, which must be checked again. */
 export interface ErasedOnLane {
   messages: number
   received: number
   busy: number
 }
 
-/** Forgets all messages of the lane to and from the person; what waits to be sent is cancelled. */
+/** Erases all messages of the lane to and from the person; waiting ones are cancelled. */
 export async function eraseMessages(
   deps: EraseDeps,
   of: { account: number; lane: number; person: string; nowMs: number },
@@ -83,7 +82,7 @@ async function eraseWalked(
 const verdictOf = (erased: Erased): Verdict =>
   erased === 'erased' || erased === 'before' || erased === 'other' ? erased : 'busy'
 
-/** Forgets one message, if it is to this person; cancels it first if it waits. */
+/** Erases one message, if it is to this person; cancels it first if it waits. */
 export async function eraseMessage(deps: EraseDeps, { lane, ulid }: MessageId, person: string): Promise<Verdict> {
   const { redis, config } = deps
   const archive = archiveOf(redis)
@@ -93,7 +92,7 @@ export async function eraseMessage(deps: EraseDeps, { lane, ulid }: MessageId, p
   const isEnded = payload !== undefined && (await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs))
   let erased = await archive.erase(id, person)
   if (erased === 'unconfirmed') {
-    // That it may be repeated is over; what still comes in about it is written down.
+    // It cannot be repeated any more; later reports of it are still recorded.
     await resolveUnconfirmed(redis, id, await readAttempt(redis, id), 'never', 1)
     erased = await archive.erase(id, person)
   } else if (erased === 'queued') {
@@ -112,7 +111,7 @@ async function payloadFor(redis: Redis, id: MessageId, person: string): Promise<
   return payload?.to === person ? payload : undefined
 }
 
-/** False while a worker holds it: it is refused its claim, and the job goes. */
+/** False while a worker holds it: the claim is refused, and the job ends. */
 async function removeJob({ redis, queues }: EraseDeps, id: MessageId, person: string) {
   if ((await payloadFor(redis, id, person)) === undefined) return true
   await queues.removeJob(id).catch(() => {})

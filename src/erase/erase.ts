@@ -1,5 +1,5 @@
-// Erases a person of an account everywhere. Each part may be done any number of times: a process that takes over after a
-// crash starts again and finds only what is left.
+// Erases a person of an account everywhere. Each part is idempotent: a process that takes over after a crash starts again and finds only
+// the rest.
 import { retainedLanes } from '../accounts/retained-lanes.ts'
 import { filesSentBy } from '../gallery/received-media.ts'
 import { removeFile } from '../gallery/remove-files.ts'
@@ -19,7 +19,7 @@ import { eraseInCampaigns } from './erase-campaigns.ts'
 import { type EraseDeps, eraseMessages } from './erase-messages.ts'
 import { countErased } from './erasures.ts'
 
-/** Whom to forget, and the id of the job that does it. */
+/** The person to erase, and the id of the job. */
 export interface Forgotten {
   id: string
   account: number
@@ -29,9 +29,8 @@ export interface Forgotten {
 }
 
 /**
- * Forgets what can be forgotten now. True once nothing is left; false when a message is being sent or a campaign being
- * checked, which must be looked at again. The person must have been buried before (tombstones.ts), so that no campaign
- * comes to them behind this.
+ * Erases what can be erased now. True once nothing is left; false when a message is being sent or a campaign checked, which must be tried
+ * again. The tombstone must exist before (tombstones.ts), so that no campaign reaches the person afterwards.
  */
 export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten): Promise<boolean> {
   const { redis } = deps
@@ -39,21 +38,21 @@ export async function erasePerson(deps: EraseDeps & { log: Log }, of: Forgotten)
   const names = await namesOf(redis, account, person)
   let busy = 0
   for (const name of names) busy += await eraseName(deps, { ...of, person: name })
-  // Never written to again means that: only who it was is forgotten.
+  // The opt-out stays in force: only the name is erased.
   await eraseOptOut(redis, account, names)
   const lanes = await retainedLanes(redis, account)
   for (const lane of lanes) await forgetCap(redis, { lane }, names)
   for (const { id: portfolio } of await listPortfolios(redis, account)) await forgetCap(redis, { portfolio }, names)
-  // Last, once nothing else of them is left to be looked for.
+  // Last, once nothing else of the person is left to find.
   if (busy === 0) await forgetNames(redis, account, names)
   return busy === 0
 }
 
-/** Forgets what is kept of one name, and returns how much must be looked at again. */
+/** Erases the data of one name, and returns how much must be tried again. */
 async function eraseName(deps: EraseDeps & { log: Log }, of: Forgotten): Promise<number> {
   const { redis } = deps
   const { id, account, person } = of
-  // First: a preflight that begins from now on does not find the person.
+  // First, so that a preflight that begins from now on does not find the person.
   if (await deleteContact(redis, account, { phone: person })) await countErased(redis, id, 'contacts', 1)
   const lanes = await retainedLanes(redis, account)
   const inFiles = await eraseInCampaigns(deps, new Set(lanes), person)
@@ -67,13 +66,13 @@ async function eraseName(deps: EraseDeps & { log: Log }, of: Forgotten): Promise
     busy += found.busy
   }
   await eraseFiles(redis, account, person)
-  // Not counted: they may be of other accounts, and how many those have is nobody else's business.
+  // Not counted: they may belong to other accounts, whose figures are private.
   await eraseInRefusedJobs(redis, person)
   return busy
 }
 
 /**
- * Removes the files that came with their messages. After the messages: what is being fetched of one that is gone removes itself.
+ * Removes the files that came with their messages. After the messages: a file that is being fetched for an erased message removes itself.
  */
 async function eraseFiles(redis: Redis, account: number, person: string): Promise<void> {
   const [name = ''] = await makeErasedHmacs(redis, account, [person])
@@ -82,20 +81,20 @@ async function eraseFiles(redis: Redis, account: number, person: string): Promis
   }
 }
 
-// Forgetting a person in refused jobs of other services: those are kept for a week, so that the service can see why. A
-// refused job cannot be assigned to an account, so every job that names the person is cleaned; its code stays.
+// Erases a person from refused jobs of other services, which are kept for a week so that the service can see why. A refused job cannot be
+// assigned to an account, so every job that names the person is cleaned; its code stays.
 
-/** Jobs that are looked at in one round trip; there are up to 10,000. */
+/** Jobs that are read in one round trip; there are up to 10,000. */
 const PAGE = 500
 
-/** What may be forgotten of a job that stays, and what then stands there. */
+/** The fields of a job that are erased, and their replacement. */
 const BLANK: Readonly<Record<string, (was: string) => string>> = {
   [JOB.data]: () => '{"erased":true}',
   [JOB.failedReason]: (was) => JSON.stringify({ code: codeOf(was), message: 'Erased.', details: [] }),
   [JOB.stacktrace]: () => '[]',
 }
 
-/** Forgets the person in refused jobs; a job that has the person in its id or name is removed as a whole. */
+/** Erases the person from refused jobs; a job with the person in its id or name is removed. */
 async function eraseInRefusedJobs(redis: Redis, person: string): Promise<void> {
   const queue = INTAKE_QUEUE
   const named = mentioning(person)
@@ -116,7 +115,7 @@ async function eraseInRefusedJobs(redis: Redis, person: string): Promise<void> {
   if (isChanged) await redis.xtrim(intakeKeys(queue).events, 'MAXLEN', 0)
 }
 
-/** Only what still stands there: BullMQ may have trimmed the job meanwhile, and must not find half of one. */
+/** Writes only existing fields: BullMQ may have trimmed the job meanwhile, and half a job must not appear. */
 async function blank(redis: Redis, key: string, job: Readonly<Record<string, string>>): Promise<void> {
   for (const [field, after] of Object.entries(BLANK)) {
     const before = job[field] ?? ''

@@ -14,7 +14,7 @@ import { beginErasure, type Erasure, endErasure, findErasure, openErasureQueue }
 
 /** A job waits this long when Redis is away or full. */
 const REDIS_AWAY_MS = 1_000
-/** How soon to look again at what is being sent. */
+/** How soon to try again when messages are being sent. */
 const BUSY_MS = 500
 const DAY_SECONDS = 86_400
 
@@ -22,12 +22,12 @@ type ErasureDeps = EraseDeps & BookDeps
 type ContactBook = ReturnType<typeof createContactBook>
 
 /**
- * Starts to work on erasures: one at a time in the whole installation, since each writes files anew. Accounts take turns.
+ * Starts processing erasures: one at a time in the whole installation, since each rewrites files. Accounts take turns.
  */
 export async function startErasures(deps: ErasureDeps) {
   const book = createContactBook(deps)
   const { queue, close } = openErasureQueue(deps.redis)
-  // A full Redis refuses it, and a start must not fail for that. Redis keeps what any worker before has written there.
+  // A full Redis refuses this write, and a start must not fail for that: an earlier worker's write is still there.
   await queue.setGlobalConcurrency(1).catch((error: unknown) => {
     if (!isRedisAway(error)) throw error
     deps.log.debug({ err: error }, 'erasures.error')
@@ -52,7 +52,7 @@ export async function startErasures(deps: ErasureDeps) {
   return { stop: (limitMs: number): Promise<void> => closeWorker(worker, limitMs) }
 }
 
-/** One try to have the person deleted from WhatsApp's contact book; another one waits if need be. */
+/** One try to delete the person from WhatsApp's contact book; returns the wait before another. */
 async function askContactBook(book: ContactBook, id: string, erasure: Erasure | undefined): Promise<OwnEnd> {
   const waitMs = erasure && (await book.ask(id, erasure))
   return waitMs === undefined ? { kind: 'done' } : { kind: 'waits', ms: waitMs }
@@ -64,7 +64,7 @@ async function workOn(deps: ErasureDeps, book: ContactBook, job: Job): Promise<O
   const id = payload.data.job
   try {
     const asked = await findErasure(deps.redis, id)
-    // So old that it is not kept any more.
+    // Expired.
     if (asked === undefined) return { kind: 'done' }
     if (asked.state === 'done') return await askContactBook(book, id, asked)
     if (asked.person === undefined || asked.state === 'failed') return { kind: 'done' }
@@ -72,7 +72,7 @@ async function workOn(deps: ErasureDeps, book: ContactBook, job: Job): Promise<O
     const { account, person, created_at: nowMs } = asked
     await book.prepare(id, asked)
     if (!(await erasePerson(deps, { id, account, person, nowMs }))) return { kind: 'waits', ms: BUSY_MS }
-    // Once, and not for long; what is left to ask comes after the end.
+    // One short try; further tries come after the end.
     const end = await askContactBook(book, id, await findErasure(deps.redis, id))
     await endErasure(deps.redis, id, 'done', await redisNowMs(deps.redis))
     deps.log.info({ job: id }, 'erasure.done')

@@ -1,5 +1,5 @@
-// Records of erasures: who asked, and how far each is. The person is named only until the erasure is done. If a worker dies,
-// the counts may miss a page, because what was erased cannot be counted again.
+// Records of erasures and their progress. The person is named only until the erasure is done. If a worker dies, the counts may miss a page,
+// because erased things cannot be counted again.
 import { z } from 'zod'
 import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/background.ts'
 import { newUlid } from '../kernel/message-id.ts'
@@ -12,10 +12,10 @@ import { defineScript } from '../redis/lua.ts'
 import { execOrThrow, isThere, readRecord, sealedText } from '../redis/records.ts'
 import { BOOK_STATES, type BookState } from './contact-book.ts'
 
-/** How long an erasure can be asked for. */
+/** How long the record of an erasure is kept. */
 export const KEEP_MS = 9 * 86_400_000
 
-/** What was forgotten: contacts, messages sent and received, and lines in the files of campaigns. */
+/** What was erased: contacts, messages sent and received, and lines in the files of campaigns. */
 const ERASED = ['contacts', 'messages', 'received', 'recipients'] as const
 export type Erased = Record<(typeof ERASED)[number], number>
 
@@ -28,9 +28,9 @@ const erasureSchema = z.object({
   created_at: z.coerce.number(),
   ended_at: z.coerce.number().optional(),
   ...{ contacts: count, messages: count, received: count, recipients: count },
-  /** What came of WhatsApp's contact book; missing until the erasure has begun. */
+  /** The result for WhatsApp's contact book; missing until the erasure has begun. */
   contact_book: z.enum(BOOK_STATES).optional(),
-  /** The user ids to ask for, separated by spaces; gone once that is over. */
+  /** The user ids to delete there, separated by spaces; removed once that is over. */
   contact_book_ids: sealedText.optional(),
   contact_book_tries: count,
 })
@@ -62,10 +62,10 @@ async function roundOf(redis: Redis, account: number): Promise<number> {
   return Math.min(LAST_PRIORITY, Number(await roundScript(redis, { rounds: rootKeys.erasureRounds }, args)))
 }
 
-/** It is over: nobody needs to know whom it was about any more, but for user ids that WhatsApp is still asked for. */
+/** Ends the erasure and removes the person from its record, except user ids that WhatsApp has yet to delete. */
 export async function endErasure(redis: Redis, id: string, state: 'done' | 'failed', nowMs: number): Promise<void> {
   const key = erasureKey(id)
-  // Whoever asks for it again has WhatsApp asked by that job.
+  // A repeated request gets a job of its own, which asks WhatsApp again.
   const forgotten = state === 'done' ? ['person'] : ['person', 'contact_book', 'contact_book_ids']
   await execOrThrow(
     redis
@@ -76,7 +76,7 @@ export async function endErasure(redis: Redis, id: string, state: 'done' | 'fail
   )
 }
 
-/** Notes for which user ids WhatsApp's contact book is to be asked, or why for none. */
+/** Stores the user ids to delete from WhatsApp's contact book, or why there are none. */
 export async function noteBook(redis: Redis, id: string, of: 'none' | 'no_user_id' | readonly string[]): Promise<void> {
   const fields =
     typeof of === 'string'
@@ -85,18 +85,18 @@ export async function noteBook(redis: Redis, id: string, of: 'none' | 'no_user_i
   await redis.hset(erasureKey(id), fields)
 }
 
-/** It is over: nobody needs the user ids any more. */
+/** Stores the result for the contact book, and removes the user ids. */
 export async function endBook(redis: Redis, id: string, state: BookState): Promise<void> {
   const key = erasureKey(id)
   await execOrThrow(redis.multi().hset(key, 'contact_book', state).hdel(key, 'contact_book_ids'))
 }
 
-/** Notes how often it was asked. */
+/** Stores how often WhatsApp was asked. */
 export async function countBookTry(redis: Redis, id: string, tries: number): Promise<void> {
   await redis.hset(erasureKey(id), 'contact_book_tries', tries)
 }
 
-/** Counts what was forgotten. */
+/** Adds to the counts. */
 export async function countErased(redis: Redis, id: string, of: keyof Erased, by: number): Promise<void> {
   if (by === 0) return
   // Not HINCRBY: a command whose reply was lost is sent again and would count twice. Nobody else counts for this job.
@@ -113,8 +113,8 @@ export function openErasureQueue(redis: Redis) {
     queue,
 
     /**
-     * Has a worker forget the person; resolves once that is certain, and rejects with a RedisUnavailableError in time.
-     * Dying before leaves a record that nobody works on, and that ends by itself.
+     * Queues the erasure; resolves once that is durable, and rejects with a RedisUnavailableError in time. Dying before
+     * leaves a record without a job, which expires.
      */
     async start(id: string, of: { account: number; person: string; nowMs: number }): Promise<void> {
       const { account, person, nowMs } = of

@@ -1,4 +1,4 @@
-// Reads everything that is kept of a person of an account, a part at a time: there may be a million messages.
+// Reads all stored data of a person of an account, a part at a time: there may be a million messages.
 import { listKeptSenders } from '../accounts/senders.ts'
 import { findFile } from '../gallery/files.ts'
 import { filesSentBy } from '../gallery/received-media.ts'
@@ -18,16 +18,16 @@ import { readRecipientStates } from '../recipients/recipient-states.ts'
 import type { Redis } from '../redis/connect.ts'
 import { phoneColumn } from './erase-campaigns.ts'
 
-/** Messages of a page: what is held at a time. */
+/** Messages of a page, the unit of reading. */
 const PAGE = 500
 
-/** What gathering needs: the lists of campaigns are files. */
+/** Dependencies of gathering. */
 export interface GatherDeps {
   redis: Redis
   config: ListSettings
 }
 
-/** What a campaign has of the person. `values` are what is filled in for them; `state` of their message, if there is one. */
+/** A campaign's data of the person. `values`: those filled in for them; `state`: that of their message, if there is one. */
 export interface Membership {
   campaign: string
   campaign_state: string
@@ -61,12 +61,12 @@ async function* messagesOf(
   }
 }
 
-/** Files of their messages that are in the gallery; they may be kept for longer than the messages. */
+/** Files of their messages in the gallery; they may be kept longer than the messages. */
 async function* filesOf(redis: Redis, account: number, names: Names) {
   const seen = new Set<number>()
   for (const hmac of await makeErasedHmacs(redis, account, names)) {
     for await (const ids of filesSentBy(redis, account, hmac)) {
-      // One that came from somebody with two names stands under both.
+      // A message from somebody with two names is listed under both.
       const others = ids.filter((id) => !seen.has(id))
       for (const id of others) seen.add(id)
       const files = await Promise.all(others.map((id) => findFile(redis, account, id)))
@@ -109,7 +109,7 @@ async function* membershipsOf(
   }
 }
 
-/** The JSON document of all that is kept of a person, in pieces of up to a page of messages. */
+/** The JSON document of a person's data, in pieces of up to a page of messages. */
 export async function* personPieces(
   deps: GatherDeps,
   account: number,
@@ -129,7 +129,7 @@ export async function* personPieces(
   yield ']}}'
 }
 
-/** What stands between the brackets of an array. */
+/** The JSON of an array without its brackets. */
 async function* elements(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
   let before = ''
   for await (const page of pages) {

@@ -1,22 +1,22 @@
-// What answers of the provider have taught this process lately, so that the next answer about the same person asks nothing of
-// Redis. It is only for speed: what is forgotten here is learned once more, and comes to the same.
+// A cache of the namings that this process has learned from answers of the provider, so that the next answer about the same person needs
+// no Redis. Only for speed: an evicted naming is learned again, with the same result.
 import { LRUCache } from 'lru-cache'
 import { isUserId } from '../kernel/recipient.ts'
 import type { Names } from '../model/people/person.ts'
 
-/** People that are remembered: some 2 MB. */
+/** People in the cache: some 2 MB. */
 const PEOPLE = 10_000
 const REMEMBERED_MS = 3_600_000
 
 export type NameMemory = ReturnType<typeof createNameMemory>
 
-/** An empty memory. */
+/** An empty cache. */
 export function createNameMemory() {
   const seen = new LRUCache<string, Names>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
   return {
     /**
-     * Whether there may be anything to learn from these names of one person, and remembers them. There is nothing in what was
-     * learned, nor in a user id that was answered for somebody else.
+     * Whether these names of one person may be new, and caches them. Known names are not new, nor is a user id that was answered for
+     * somebody else.
      */
     isNew(account: number, names: Names): boolean {
       const key = keyOf(account, names)
@@ -30,7 +30,7 @@ export function createNameMemory() {
       return true
     },
 
-    /** They were not learned after all. */
+    /** Evicts names that were not learned after all. */
     forget: (account: number, names: Names): boolean => seen.delete(keyOf(account, names)),
   }
 }

@@ -16,13 +16,13 @@ export const tombstonesKeptMs = ({ retentionMs }: { retentionMs: number }): numb
 
 export type Tombstones = ReturnType<typeof createTombstones>
 
-/** The tombstones of all accounts. The first of the secrets writes; what any of them wrote is known. */
+/** The tombstones of all accounts. The first of the secrets writes; tombstones of any of them are found. */
 export function createTombstones(redis: Redis, secrets: readonly string[]) {
   const hmacOf = (secret: string, account: number, person: string): string =>
     createHmac('sha256', secret).update(`laneway tombstone\n${account}\n${person}`).digest('base64url')
 
   return {
-    /** Campaigns created before now skip this person, under all their names, for `keepMs`. Doing it again starts that anew. */
+    /** Campaigns created before now skip this person, under all their names, for `keepMs`. Repeating it restarts that. */
     async bury(account: number, person: string, nowMs: number, keepMs: number): Promise<void> {
       const key = contactKeys(account).tombstones
       const hmacs = (await namesOf(redis, account, person)).map((name) => hmacOf(secrets[0] ?? '', account, name))
@@ -34,7 +34,7 @@ export function createTombstones(redis: Redis, secrets: readonly string[]) {
     async erasedOf(account: number, people: readonly string[], sinceMs: number): Promise<Set<string>> {
       const erased = new Set<string>()
       if (people.length === 0) return erased
-      // Nearly always nobody, and then nobody need be looked up.
+      // Almost always empty: then no lookup is needed.
       if ((await redis.zcount(contactKeys(account).tombstones, sinceMs, '+inf')) === 0) return erased
       for (const secret of secrets) {
         const hmacs = people.map((person) => hmacOf(secret, account, person))

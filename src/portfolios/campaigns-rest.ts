@@ -1,12 +1,12 @@
-// Campaigns of a lane rest: WhatsApp has held its number back for spam, and takes transactional messages perhaps. Nothing of
-// class campaign is claimed until it is over; whether the number sends at all, one transactional message a minute asks
-// (lanes/cooldown.ts). Asked before each claim, together with the other rules (worker/sending/provider-rules.ts).
+// The rest of a lane's campaigns: WhatsApp has held its number back for spam, and may still take transactional messages. No message of
+// class campaign is claimed until it is over; one transactional message a minute probes the number (lanes/cooldown.ts). Checked before
+// each claim, together with the other rules (worker/sending/provider-rules.ts).
 import { masked } from '../kernel/masked.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignsRestKey } from '../redis/keys.ts'
 
-/** That campaigns of a lane rest, and why. */
+/** The rest of a lane's campaigns, and its reason. */
 export interface CampaignsRest {
   leftMs: number
   /** Epoch ms on the clock of Redis. */
@@ -15,7 +15,7 @@ export interface CampaignsRest {
   sentence: string
 }
 
-/** They rest for `ms` from now on. Works on a full Redis only while they rest already; the next refusal brings it again. */
+/** Starts a rest of `ms` from now on. On a full Redis this works only while they rest already; the next refusal repeats it. */
 export async function restCampaigns(
   redis: Redis,
   lane: number,
@@ -25,7 +25,7 @@ export async function restCampaigns(
   await redis.set(campaignsRestKey(lane), `${code}|${masked(sentence)}`, 'PX', Math.max(1, Math.ceil(ms)))
 }
 
-/** How campaigns of the lane rest; undefined while they may send. */
+/** The current rest; undefined while campaigns may send. */
 export async function campaignsRest(redis: Redis, lane: number): Promise<CampaignsRest | undefined> {
   const text = await redis.get(campaignsRestKey(lane))
   if (text === null) return undefined
@@ -37,7 +37,7 @@ export async function campaignsRest(redis: Redis, lane: number): Promise<Campaig
   return { leftMs: Math.max(1, leftMs), untilMs, code: text.slice(0, at), sentence: text.slice(at + 1) }
 }
 
-/** They may send again. */
+/** Ends the rest. */
 export async function endCampaignsRest(redis: Redis, lane: number): Promise<void> {
   await redis.del(campaignsRestKey(lane))
 }

@@ -19,14 +19,14 @@ const portfolioSchema = z.object({
 })
 export type Portfolio = z.infer<typeof portfolioSchema>
 
-/** What may be changed of a portfolio; what is left out stays. */
+/** The changes of a portfolio; missing fields stay. */
 export interface PortfolioChanges {
   name?: string | undefined
   daily_limit?: number | null | undefined
   reserve_percent?: number | undefined
 }
 
-/** An id for a new portfolio; one that nobody uses leaves a gap. */
+/** An id for a new portfolio; an unused one leaves a gap. */
 export const newPortfolioId = (redis: Redis): Promise<number> => nextId(redis, 'portfolio')
 
 /** Creates a portfolio under an id of `newPortfolioId`; doing it again writes the same. */
@@ -52,7 +52,7 @@ export async function findPortfolio(redis: Redis, id: number): Promise<Portfolio
   return Object.keys(raw).length === 0 ? undefined : readRecord(portfolioSchema, `portfolio ${id}`, raw)
 }
 
-/** The same as it was within the last second. */
+/** The same, cached for a second. */
 export const cachedPortfolio = cached(1_000, findPortfolio)
 
 /** The account's portfolios, by id. */
@@ -73,7 +73,7 @@ export function setPortfolio(redis: Redis, id: number, changes: PortfolioChanges
   })
 }
 
-/** Sets the limit that WhatsApp has told of at this time (epoch ms), unless something newer is known. Null: no limit. */
+/** Sets the limit that WhatsApp reported at this time (epoch ms), unless a newer report is known. Null: no limit. */
 export async function setReportedLimit(redis: Redis, id: number, limit: number | null, atMs: number): Promise<void> {
   const value = String(limit ?? '')
   await setNewest(redis, { key: portfolioKey(id), field: 'told_limit' }, { atMs, value }, { daily_limit: value })
@@ -88,8 +88,8 @@ function fieldsOf({ name, daily_limit, reserve_percent }: PortfolioChanges): Rec
 }
 
 /**
- * Removes a portfolio that no sender belongs to, and returns the lanes of those that do; none when it is gone. What it
- * counted ends by itself within 25 hours, and its caps when they are over (`LANEWAY_CAP_SECONDS`).
+ * Removes a portfolio without senders, and returns the lanes of those that still belong to it; empty when it is gone. Its counts expire
+ * within 25 hours, its caps when they end (`LANEWAY_CAP_SECONDS`).
  */
 export function removePortfolio(redis: Redis, { id, account }: Pick<Portfolio, 'id' | 'account'>): Promise<number[]> {
   return withLock(redis, rootKeys.sendersLock, async (assertHeld) => {
@@ -103,7 +103,7 @@ export function removePortfolio(redis: Redis, { id, account }: Pick<Portfolio, '
   })
 }
 
-/** Forgets all portfolios of an account that is removed. */
+/** Deletes all portfolios of a removed account. */
 export async function forgetPortfolios(redis: Redis, account: number): Promise<void> {
   for (const id of await redis.smembers(portfoliosOfAccountKey(account))) {
     await redis.del(portfolioKey(Number(id)))

@@ -1,4 +1,4 @@
-// Why campaigns of a sender send nothing although they run and its lane does, for people.
+// Why campaigns of a sender send nothing although they run and the lane sends, for people.
 
 import type { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -6,14 +6,14 @@ import { campaignsRest } from './campaigns-rest.ts'
 import { restingOf, usage } from './rules.ts'
 import type { RulesOwner } from './rules-owner.ts'
 
-/** What campaigns wait for; `until` in epoch ms. */
+/** The rule that campaigns wait for; `until` in epoch ms. */
 export interface RuleWaits {
   why: (typeof CAMPAIGNS_WAIT_REASONS)[number]
   until: number
   sentence: string
 }
 
-/** What campaigns of the sender wait for; undefined while nothing keeps them. */
+/** The rule that campaigns of the sender wait for; undefined while they may send. */
 export async function restingWaits(
   redis: Redis,
   owner: { lane: number; portfolio?: { id: number } },
@@ -31,7 +31,7 @@ export async function restingWaits(
   return { why, until, sentence }
 }
 
-/** What transactional templates of the sender wait for, once the reserve of its portfolio is spent as well. */
+/** The limit that transactional templates of the sender wait for, once the reserve of its portfolio is spent as well. */
 export async function spentWaits(redis: Redis, { portfolio }: RulesOwner): Promise<RuleWaits | undefined> {
   if (portfolio === undefined || portfolio.dailyLimit === null) return undefined
   const { freeAtMs } = await usage(redis, { ...portfolio, reservePercent: 0 })

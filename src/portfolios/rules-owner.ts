@@ -1,9 +1,9 @@
-// Whose rules a sender keeps: those of its portfolio, or its own where it belongs to none.
+// The owner of a sender's rules: its portfolio, or its own lane if it belongs to none.
 import type { Sender } from '../accounts/senders.ts'
 import type { Redis } from '../redis/connect.ts'
 import { cachedPortfolio } from './portfolios.ts'
 
-/** Whose caps, holds and budget count. */
+/** The owner of caps, held places and budget. */
 export interface RulesOwner {
   lane: number
   portfolio?: {
@@ -14,7 +14,7 @@ export interface RulesOwner {
   }
 }
 
-/** Whose rules hold for the sender, as they were within the last second. */
+/** The owner of the sender's rules, cached for a second. */
 export async function rulesOwnerOf(redis: Redis, sender: Pick<Sender, 'id' | 'portfolio'>): Promise<RulesOwner> {
   const portfolio = sender.portfolio === null ? undefined : await cachedPortfolio(redis, sender.portfolio)
   if (portfolio === undefined) return { lane: sender.id }

@@ -1,7 +1,6 @@
-// WhatsApp's own rules, asked before a message is claimed: who has had enough marketing, how many messages may be out while
-// some are held, and to how many people a portfolio may write first in 24 hours. Each is one step in Redis, under one hash
-// tag. What is counted for a message that then does not leave is given back; dying before that leaves it counted, which is never
-// too few.
+// WhatsApp's own rules, checked before a message is claimed: caps on marketing per person, the number of messages out while some are held,
+// and the people to whom a portfolio may write first in 24 hours. Each is one step in Redis, under one hash tag. The count for a message
+// that does not leave is refunded; dying before that leaves it counted, which errs on the safe side.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson } from '../kernel/sealed.ts'
@@ -17,7 +16,7 @@ import type { RulesOwner } from './rules-owner.ts'
 export interface Ask {
   /** Of the message, see kernel/message-id.ts. */
   name: string
-  /** Of the person it goes to. */
+  /** Of the recipient. */
   names: Names
   isMarketing: boolean
   isCampaign: boolean
@@ -25,7 +24,7 @@ export interface Ask {
   opensConversation: boolean
 }
 
-/** Whether it may leave: `counted`: its person counts from now on. `hasHeldPlace`: one of those for held messages. */
+/** Whether it may leave. `counted`: its person was counted. `hasHeldPlace`: it takes one of the held places. */
 export type RuleVerdict =
   | { verdict: 'ok'; counted?: true; hasHeldPlace?: true }
   | { verdict: 'person_capped' | 'portfolio_limit' | 'held'; untilMs: number; waitMs: number }
@@ -35,9 +34,9 @@ interface At {
   nowMs?: number | undefined
 }
 
-/** Longest that a message in flight has a place, should nobody say what became of it. */
+/** How long a message in flight has its place, if its end is never reported. */
 const PLACE_MS = 5 * 60_000
-/** The same of one that is held: WhatsApp decides within hours, and tells by webhook. */
+/** The same for a held one: WhatsApp decides within hours, and reports it by webhook. */
 const HELD_MS = 24 * 3_600_000
 
 const checkScript = defineScriptOfMany(import.meta.url, 'rules-check')
@@ -48,7 +47,7 @@ const checkReply = z.array(
   ]),
 )
 
-/** Which of these messages may leave, in their order; what leaves is counted. */
+/** Which of these messages may leave, in order; those that may are counted. */
 export async function checkProviderRules(
   redis: Redis,
   owner: RulesOwner,
@@ -88,15 +87,14 @@ export interface Counted {
   hasHeldPlace?: boolean | undefined
 }
 
-/** Gives back what was counted for a message that is proven not to have left. */
+/** Refunds the count of a message that is proven not to have left. */
 export async function refundCount(redis: Redis, owner: RulesOwner, of: Counted, at: At = {}): Promise<void> {
   if (of.hasHeldPlace) await releaseHeldPlace(redis, owner, of.name)
   if (of.counted) await settleCount(redis, owner, of.names, false, at)
 }
 
 /**
- * The message for which the person was counted is proven to have left. Should that be lost, the next message to them counts
- * them once more, from then on.
+ * Confirms the count: the message is proven to have left. If that is lost, the next message to the person counts them again, from then on.
  */
 export const commitCount = (redis: Redis, owner: RulesOwner, names: Names, at: At = {}): Promise<void> =>
   settleCount(redis, owner, names, true, at)
@@ -134,8 +132,7 @@ export async function cap(
 }
 
 /**
- * Whether anybody may be capped or anything held: without, and without a limit, every message may leave and nothing is
- * to be counted.
+ * Whether anybody may be capped or any message held. If not, and without a limit, every message may leave uncounted.
  */
 export const hasActiveRules = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
   (await redis.exists(keysOf(owner).active)) === 1
@@ -157,7 +154,7 @@ export async function cappedUntil(
   })
 }
 
-/** Forgets that a person has had enough marketing, where the person is erased. */
+/** Deletes the cap of an erased person. */
 export async function forgetCap(
   redis: Redis,
   { lane = 0, portfolio }: { lane?: number; portfolio?: number },
@@ -170,11 +167,11 @@ export async function forgetCap(
 const holderScript = defineScript(import.meta.url, 'rules-holder')
 const holdScript = defineScript(import.meta.url, 'rules-hold')
 
-/** The message is held by WhatsApp: it has a place until it is told what became of it, or for a day. */
+/** Gives a message that WhatsApp holds a held place, until the hold ends, or for a day. */
 export async function keepHeldPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
   const { held, active } = keysOf(owner)
   const { lane, portfolio } = owner
-  // First: a place that nobody knows of is never reviewed.
+  // First: the review would never find a place of an unlisted holder.
   const holders = portfolio === undefined ? rootKeys.holdingLanes : rootKeys.holdingPortfolios
   const now = nowMs ?? Date.now()
   await holderScript(redis, { holders }, { holder: String(portfolio?.id ?? lane), now, heldMs: HELD_MS })
@@ -185,7 +182,7 @@ export async function keepHeldPlace(redis: Redis, owner: RulesOwner, name: strin
 export const lanesHolding = async (redis: Redis, most: number, { nowMs = Date.now() }: At = {}): Promise<number[]> =>
   (await redis.zrangebyscore(rootKeys.holdingLanes, nowMs, '+inf', 'LIMIT', 0, most)).map(Number)
 
-/** Whose places they are: those of a portfolio, or of a lane whose sender has none. */
+/** The owner of held places: a portfolio, or a lane whose sender has none. */
 export type Holder = { lane: number } | { portfolio: number }
 
 /** Up to `most` of each that may have messages that WhatsApp holds. */
@@ -197,7 +194,7 @@ export async function holders(redis: Redis, most: number): Promise<Holder[]> {
   return [...lanes.map((lane) => ({ lane })), ...portfolios.map((id) => ({ portfolio: Number(id) }))]
 }
 
-/** A place of a message. `isHeld`: of one that WhatsApp holds; else of one in flight, which ends within minutes. */
+/** A held place. `isHeld`: of a message that WhatsApp holds; else of one in flight, which expires within minutes. */
 export interface HeldPlace {
   name: string
   until: string
@@ -218,7 +215,7 @@ export async function heldPlacesOf(redis: Redis, of: Holder, most: number): Prom
 
 const releaseScript = defineScript(import.meta.url, 'rules-release')
 
-/** Gives a place back, unless its message has got another one meanwhile. */
+/** Releases a place, unless its message has got another one meanwhile. */
 export async function releaseSameHeldPlace(redis: Redis, of: Holder, { name, until }: HeldPlace): Promise<boolean> {
   return (await releaseScript(redis, { held: heldKeyOf(of) }, { message: name, expected: until })) === 1
 }
@@ -241,7 +238,7 @@ export async function heldNow(
   return { count, sinceMs: first[1] === undefined ? undefined : Number(first[1]) - HELD_MS }
 }
 
-/** The message is not held any more, or never was. */
+/** Releases the held place of a message. */
 export async function releaseHeldPlace(redis: Redis, owner: RulesOwner, name: string): Promise<void> {
   await redis.zrem(keysOf(owner).held, name)
 }
@@ -252,19 +249,19 @@ export interface Resting {
   untilMs: number
 }
 
-/** Notes that campaigns wait for a rule, until they ask again after `forMs`. */
+/** Records that campaigns wait for a rule, until they check again after `forMs`. */
 export async function noteResting(
   redis: Redis,
   owner: RulesOwner,
   { verdict, untilMs }: { verdict: string; untilMs: number },
   forMs: number,
 ): Promise<void> {
-  // A little longer than until then, so that it does not flicker.
+  // A little longer, so that the display does not flicker.
   await redis.set(keysOf(owner).resting, `${verdict} ${untilMs}`, 'PX', Math.ceil(forMs) + RESTING_KEPT_MS)
 }
 const RESTING_KEPT_MS = 3_000
 
-/** Why campaigns send nothing, as the workers found it last; undefined while they may. */
+/** Why campaigns send nothing, as last recorded by workers; undefined while they may. */
 export async function restingOf(
   redis: Redis,
   { lane, portfolio }: { lane: number; portfolio?: { id: number } },
@@ -293,7 +290,7 @@ export async function usage(
   return { used, freeAtMs: freeAtMs === 0 ? undefined : freeAtMs }
 }
 
-/** To how many people campaigns may write first, now and on each day that is to come; null: any number of them. */
+/** To how many people campaigns may write first, now and on each coming day; null: no limit. */
 export async function peopleAllowed(
   redis: Redis,
   { portfolio }: RulesOwner,
@@ -318,8 +315,8 @@ export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At =
 const keysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> => rulesKeys(lane, portfolio?.id)
 
 /**
- * In which hash a person is kept, and the five bytes that stand for them there: by the first of their names. Who is known by
- * another first name since they were counted is counted once more.
+ * The hash that a person is counted in, and their five bytes there, by the first of their names. If that name has changed since they were
+ * counted, they are counted again.
  */
 function budgetCell([first = '']: Names): { bucketHash: number; personHash: number } {
   const digest = createHash('sha256').update(nameOfPerson(first)).digest()

@@ -6,7 +6,7 @@
 --   rounds    HASH  account -> its latest round, and `now` -> the round that is being worked on
 -- Arguments:
 --   account
---   keepMs   without another erasure for so long it all begins anew
+--   keepMs   rounds restart after so long without an erasure
 -- Output: the round, from 1
 local rounds = unpack(KEYS)
 local account, keepMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)

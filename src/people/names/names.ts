@@ -1,11 +1,11 @@
-// The names of people who have several, as WhatsApp tells them. Under each name stand the person's other ones, so that one look
-// at any name gives them all. Few bytes are kept of each, and nothing of a person with one name.
+// The names of people who have several, as reported by WhatsApp. Each name is stored with the person's others, so that one read of any
+// name gives them all. Each takes few bytes; nothing is stored for a person with one name.
 //
-// A number that has several forms is kept under its main one, and looked for under all: older releases kept it as it came.
-// Whoever asks for names gets every form, the main one first.
+// A number with several forms is stored under its main one, and searched under all, because older releases stored any form. Callers get
+// every form, the main one first.
 //
-// A bucket (names-buckets.lua) goes 400 days after it was last written to, and is written to again before that while WhatsApp
-// tells of its names. Opt-outs are written under all names of a person, and outlast that.
+// A bucket (names-buckets.lua) expires 400 days after its last write, and is rewritten before that while WhatsApp reports its names.
+// Opt-outs are stored under all names of a person, and outlast that.
 import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
@@ -20,9 +20,9 @@ import { cached } from '../../redis/records.ts'
 import { packNames, unpackNames } from './packed-names.ts'
 
 const KEPT_MS = 400 * 86_400_000
-/** Names that WhatsApp tells again are kept for longer once they would end within this. */
+/** Names that WhatsApp reports again are renewed if they would expire within this. */
 const SOON_MS = KEPT_MS / 2
-/** Of a name's digest: one name in thirty million that is looked for among those of a million people is taken for one of theirs. */
+/** Bits of a name's digest: among a million people, one searched name in thirty million matches a wrong one. */
 const DIGEST_BITS = 46
 /**
  * Another process may write the same names at the same moment, and on a busy machine many do. Between tries this one waits up
@@ -33,7 +33,7 @@ const FIRST_PAUSE_MS = 10
 const MOST_PAUSE_MS = 500
 const BUCKETS_AT_ONCE = 500
 
-/** Accounts where nobody had two names when last looked: that is asked first of them, for a tenth of what a look costs. */
+/** Accounts where nobody had two names at the last read: checked first, for a tenth of the cost of a read. */
 const withoutNames = new LRUCache<string, true>({ max: 10_000 })
 
 const readScript = defineScript(import.meta.url, 'names-read')
@@ -57,15 +57,15 @@ const hasNames = cached(
 )
 
 /**
- * The same for messages that are about to leave, of an account where nobody had two names perhaps a second late: asking each
- * time costs a campaign a tenth of its speed. Opt-outs stand under every name, so none is missed.
+ * The same for messages that are about to leave; for an account where nobody had two names it may be a second late, because a check each
+ * time costs a campaign a tenth of its speed. Opt-outs are stored under every name, so none is missed.
  */
 export async function namesToSendTo(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
   if (!(await hasNames(redis, account))) return people.map(formsOf)
   return namesOfPeople(redis, account, people)
 }
 
-/** The same of one person, for certain: each of the names has to say that it is one of theirs. */
+/** The same for one person, checked both ways: each name must list the others. */
 export async function namesOf(redis: Redis, account: number, person: string): Promise<Names> {
   const main = mainForm(person)
   const kept = await readWithOthers(redis, account, [main])
@@ -74,9 +74,8 @@ export async function namesOf(redis: Redis, account: number, person: string): Pr
 }
 
 /**
- * Keeps what is new of what WhatsApp has told, in its order. Returns the people about whom something is new, with their
- * names. Dying in between leaves what was kept before, and the webhook comes again. `known` is called with the people before
- * anything is written, and with the names that they have from then on.
+ * Stores what is new in WhatsApp's reports, in order. Returns the people with new names, with all their names. Dying in between leaves the
+ * former state, and the webhook comes again. `known` is called with these people and their new names before anything is written.
  */
 export async function keepNames(
   redis: Redis,
@@ -99,7 +98,7 @@ export async function keepNames(
     const people = [...new Map(changed.map(([, person]) => [person.join(), withForms(person)])).values()]
     await known(people)
     if (await write(redis, account, kept, changed)) return people
-    // Of many people one is always being written while WhatsApp reports much: fewer at a time meet fewer others.
+    // Among many people one is often being written by another process: smaller steps collide less.
     const half = namings.length / 2
     if (half >= 1) {
       const first = await keepNames(redis, account, namings.slice(0, half), known)
@@ -110,7 +109,7 @@ export async function keepNames(
   throw new Error('the names of a person change faster than they can be kept')
 }
 
-/** What it says of numbers, whichever of their forms it names. */
+/** The naming with the main forms of its numbers. */
 function inMainForms(naming: Naming): Naming {
   const names = [...new Set(naming.names.map(mainForm))]
   const before = naming.before && mainForm(naming.before)
@@ -118,7 +117,7 @@ function inMainForms(naming: Naming): Naming {
   return { ...naming, names, before: before !== undefined && names.includes(before) ? undefined : before, sentTo }
 }
 
-/** Forgets that these are names of one person. */
+/** Deletes the link between these names. */
 export async function forgetNames(redis: Redis, account: number, names: Names): Promise<void> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const kept = await readWithOthers(redis, account, [...new Set(names.map(mainForm))])
@@ -128,7 +127,7 @@ export async function forgetNames(redis: Redis, account: number, names: Names): 
   throw new Error('the names of a person change faster than they can be forgotten')
 }
 
-/** Forgets all names of an account. Doing it again removes what a process that died has left. */
+/** Deletes all names of an account. Repeating it removes what a dead process has left. */
 export async function forgetAllNames(redis: Redis, account: number): Promise<void> {
   const { names: size, namesIn } = contactKeys(account)
   const buckets = Number((await redis.hget(size, 'buckets')) ?? 0)
@@ -139,7 +138,7 @@ export async function forgetAllNames(redis: Redis, account: number): Promise<voi
   await redis.unlink(size)
 }
 
-/** What is kept of a name, under each form and each key that may have sealed it; the first of them is written. */
+/** The stored entries of a name, for each form and each data key; the first is the one to write. */
 interface Kept {
   person: Names
   stored: { digest: number; text: string }[]
@@ -171,7 +170,7 @@ async function read(
   return kept
 }
 
-/** The other names that are kept of this one. */
+/** The other names stored with this one. */
 function othersIn(name: string, stored: Kept['stored']): Names {
   const seals = formsOf(name).flatMap(sealsOfPerson)
   const found = stored.flatMap(({ text }, i) => {

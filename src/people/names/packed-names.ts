@@ -1,5 +1,5 @@
-// Names of people in few bytes: an account may keep those of millions. A number and the usual kind of user id, two letters and
-// digits, are written as one binary number whose last bits say which it is; anything else as text.
+// Packs names of people into few bytes: an account may have millions. A number and the usual kind of user id, two letters and digits, are
+// packed as one binary number whose last bits give the kind; anything else as text.
 
 /** The last bits of each kind, and how many. None is the end of another. */
 const KINDS = {

@@ -1,9 +1,9 @@
-// Opt-outs of erased people, without their numbers: a ZSET of HMACs by the time of the opt-out, beside the list of people.
-// A later campaign must still leave them out. One can ask whether a given number is in it, but not read numbers out of it.
+// Opt-outs of erased people, without their numbers: a ZSET of HMACs by the time of the opt-out, beside the list of people. Later campaigns
+// must still leave them out. A given number can be checked, but no number can be read from it.
 //
-// The HMAC is under a random key of the account, made when it is first needed and sealed under LANEWAY_SECRET_KEYS. So a
-// copy of Redis answers nobody's question, and `secrets rotate` seals the key anew while the HMACs stay: they are kept for
-// as long as the account, and could not be made again.
+// The HMAC uses a random key of the account, created when it is first needed and sealed under LANEWAY_SECRET_KEYS. So a copy of Redis
+// alone reveals nothing, and `secrets rotate` reseals the key while the HMACs stay: they live as long as the account, and could not be
+// computed again.
 import { createHmac, randomBytes } from 'node:crypto'
 import { createSeal, type Resealed, type Seal } from '../../kernel/seal.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -19,7 +19,7 @@ let secretKeysOf = (): readonly string[] => {
 }
 let seal: Seal | undefined
 
-/** From now on this process opens the keys of accounts with these secrets (LANEWAY_SECRET_KEYS), once there is need. */
+/** Sets the secrets (LANEWAY_SECRET_KEYS) with which this process opens the keys of accounts. */
 export function useOptOutSecrets(secretKeys: () => readonly string[]): void {
   secretKeysOf = secretKeys
   seal = undefined
@@ -30,7 +30,7 @@ function theSeal(): Seal {
   return seal
 }
 
-/** Read anew each time while there is none: the first erasure takes effect at once. */
+/** Not cached while there is none: the first erasure takes effect at once. */
 const keyOf = cached(60_000, async (redis: Redis, account: number) => {
   const sealed = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
   return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })
@@ -40,8 +40,7 @@ const hmacOf = (key: string, person: string): string =>
   createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
 
 /**
- * What stands for each of the people once they are erased; undefined for an account where nobody was erased who had
- * opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
+ * The HMAC of each person; undefined for an account where nobody was erased who had opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
  */
 export async function erasedHmacsOf(
   redis: Redis,

@@ -1,5 +1,4 @@
-// Importing a CSV file of people who want no advertising, in flat memory: 500 are written down at a time. Doing it again
-// changes nothing.
+// Imports a CSV file of opt-outs in flat memory, 500 at a time. Idempotent.
 import { csvLine, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { columnName, quotedColumns } from '../../files/csv-head.ts'
@@ -11,10 +10,10 @@ import type { Redis } from '../../redis/connect.ts'
 import { addOptOuts, listOptOuts, optOutsHold } from './opt-outs.ts'
 
 const AT_ONCE = 500
-/** What the column may be called: as it is exported, and as lists of contacts have it. */
+/** Names of the column: as in the export, and as in lists of contacts. */
 const COLUMNS = ['person', 'phone']
 
-/** What became of the rows. */
+/** The result of an import. */
 export interface OptOutCounts {
   /** Rows whose person is on the list now. */
   imported: number
@@ -23,7 +22,7 @@ export interface OptOutCounts {
   refused: number
 }
 
-/** What is imported; `report` hears of rows that are refused. */
+/** The input of an import; `report` is called for refused rows. */
 export interface OptOutImport {
   account: number
   csv: NormalCsv
@@ -85,7 +84,7 @@ function columnOf(header: readonly string[]): number {
   throw refusedFile(`expected a header with the column person, or phone, got ${quotedColumns(header)}`)
 }
 
-/** An id that is none of WhatsApp's user ids, as the list that is exported may have it; anything else may be a slip. */
+/** An id that is no user id of WhatsApp, but may be in the exported list; anything else may be a typo. */
 const OTHER_ID = /^[A-Za-z]+\.[0-9A-Za-z.]*\d[0-9A-Za-z.]*$/
 
 function personOf(cell: string): string | undefined {
@@ -94,11 +93,11 @@ function personOf(cell: string): string | undefined {
   return parsePerson(cell) ?? (OTHER_ID.test(cell) ? providerName(cell) : undefined)
 }
 
-// Everybody who wants no advertising, as a CSV file that `importOptOuts` takes: streamed, a page of the list at a time.
+// Exports all opt-outs as a CSV file that `importOptOuts` accepts: streamed, a page of the list at a time.
 
 const PAGE = 1_000
 
-/** The file in pieces, the latest first. Who is added meanwhile may be missing, nobody else. */
+/** The file in pieces, the latest first. Only people who are added meanwhile may be missing. */
 export async function* exportOptOuts(redis: Redis, account: number): AsyncGenerator<string> {
   // With the first page: an empty list still has its header, and the reader knows by then that there is a list.
   let head = csvLine(['person', 'source', 'since'])

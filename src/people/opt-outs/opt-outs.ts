@@ -1,10 +1,9 @@
-// Opt-outs of an account: a ZSET of people by the time of their opt-out, a HASH of who said so and when, and a ZSET of those
-// who opted in again, under one hash tag. A person in the first ZSET is opted out, whatever the others say. Erased people
-// are in another ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, so that a change is
-// written whole or not at all.
+// Opt-outs of an account: a ZSET of people by the time of their opt-out, a HASH of the sources and their times, and a ZSET of those who
+// opted in again, under one hash tag. A person in the first ZSET is opted out, whatever the others contain. Erased people are in another
+// ZSET, by HMAC (erased.ts), and are opted out as well. One script writes all of it, atomically.
 //
-// What is said of a person is said of all names of theirs that are known, and written under each; of a number with several
-// forms under the one that it was first said of. Who has opted out under any of them has opted out.
+// A change applies to all known names of a person, and is stored under each; for a number with several forms, under the first form used.
+// An opt-out under any name is an opt-out of the person.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
@@ -21,10 +20,10 @@ import { erasedHmacsOf, makeErasedHmacs } from './erased.ts'
 
 const changeScript = defineScript(import.meta.url, 'opt-out-change')
 
-/** What stands before a name where WhatsApp has said that the person wants it again. */
+/** Prefix of a name for an opt-in that WhatsApp reported. */
 const OF_PROVIDER = 'provider:'
 
-/** What is said of people. `atMs`: when (epoch ms); undefined: now, of all that is known by now. */
+/** A change for people. `atMs`: its time (epoch ms); undefined: now, after everything known. */
 interface Said {
   source: OptOutSource
   atMs?: number | undefined
@@ -33,16 +32,15 @@ interface Said {
 }
 
 /**
- * Writes down that they want no advertising, unless they have wanted it again since then; their times decide, in whatever
- * order it is called. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
+ * Records opt-outs, unless these people have opted in since; the times decide, not the order of calls. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
  * or with a SealError. Wait for `optOutsHold` before answering that it was done.
  */
 export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
   changeOptOuts(redis, account, people, { intent: 'stop', ...said })
 
 /**
- * They may be written to again: the provider takes back what it said before, everybody else all that was said before.
- * Returns how many are off the list now. Rejects as `addOptOuts` does.
+ * Records opt-ins: one by the provider ends its own earlier opt-outs, any other ends all of them. Returns how many are off the list now.
+ * Rejects as `addOptOuts` does.
  */
 export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
   changeOptOuts(redis, account, people, { intent: 'start', ...said })
@@ -51,15 +49,14 @@ export const removeOptOuts = (redis: Redis, account: number, people: readonly st
 export async function eraseOptOut(redis: Redis, account: number, given: Names): Promise<void> {
   const names = withForms(given)
   const how = { intent: 'erase', source: 'http' } as const
-  // Without an HMAC it only says whether there is something to forget: most people who are erased need no key.
+  // Without an HMAC it only returns whether there is something to erase: most erased people need no key.
   const hmacs = await erasedHmacsOf(redis, account, names)
   if (hmacs === undefined && (await runChange(redis, account, names, undefined, how)).length === 0) return
   await runChange(redis, account, names, hmacs ?? (await makeErasedHmacs(redis, account, names)), how)
 }
 
 /**
- * Has what was said of each of a person's names hold for all of them, now that they are known to be one person's. Doing it
- * again changes nothing.
+ * Merges the opt-outs of all names of a person. Idempotent.
  */
 export async function joinOptOuts(redis: Redis, account: number, given: readonly Names[]): Promise<void> {
   const people = given.map(withForms)
@@ -70,7 +67,7 @@ export async function joinOptOuts(redis: Redis, account: number, given: readonly
   }
 }
 
-/** Which of these have ever opted out or in, as far as it is kept. */
+/** Which of these have an opt-out or opt-in on record. */
 async function heardOf(redis: Redis, account: number, names: Names): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set()
   const { optOuts, erasedOptOuts, optOutEnds } = contactKeys(account)
@@ -90,27 +87,27 @@ async function heardOf(redis: Redis, account: number, names: Names): Promise<Rea
 
 type Change = Said & { intent: 'stop' | 'start' | 'erase' | 'join' }
 
-/** Returns of how many people something has changed. */
+/** Returns for how many people something has changed. */
 async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {
   if (people.length === 0) return 0
   const names = await namesOfPeople(redis, account, people)
   // Of the forms of a number the one that was given comes first.
   const all = [...new Set([...people, ...names.flat()])]
   const changed = new Set(await changeNames(redis, account, all, how))
-  // Another name may have become known meanwhile. One that becomes known from now on finds this word by itself.
+  // Another name may have become known meanwhile. A name that becomes known later merges this change itself.
   const since = await namesOfPeople(redis, account, people)
   const added = since.filter((each, i) => each.some((name) => names[i]?.includes(name) === false)).flat()
   for (const name of added.length === 0 ? [] : await changeNames(redis, account, added, how)) changed.add(name)
   return new Set(names.filter((each) => each.some((name) => changed.has(name))).map(([first]) => first)).size
 }
 
-/** Returns the names of which something has changed. */
+/** Returns the names for which something has changed. */
 async function changeNames(redis: Redis, account: number, given: Names, how: Change): Promise<Names> {
   const names = withForms(given)
   const hmacs = await erasedHmacsOf(redis, account, names)
   const changed = await runChange(redis, account, names, hmacs, how)
   if (hmacs !== undefined) return changed
-  // The first person of the account may have been erased meanwhile. An erasure from now on finds this word by itself.
+  // The first person of the account may have been erased meanwhile. A later erasure finds this change itself.
   const since = await erasedHmacsOf(redis, account, names)
   return since === undefined ? changed : [...changed, ...(await runChange(redis, account, names, since, how))]
 }
@@ -138,7 +135,7 @@ async function runChange(
   return z.array(z.string()).parse(reply)
 }
 
-/** For each number or id, the places at which its forms stand in the list. */
+/** For each number or id, the indexes of its forms in the list. */
 function oneOfForms(names: Names): [first: number, ...others: number[]][] {
   const places = new Map<string, [number, ...number[]]>()
   for (const [at, name] of names.entries()) {
@@ -150,7 +147,7 @@ function oneOfForms(names: Names): [first: number, ...others: number[]][] {
   return [...places.values()]
 }
 
-/** That the person is opted out, under any of their names; undefined when they are not. */
+/** The person's opt-out, under any of their names; undefined without one. */
 export async function findOptOut(redis: Redis, account: number, person: string): Promise<OptOut | undefined> {
   const { optOuts, optOutSources, erasedOptOuts } = contactKeys(account)
   const standing = async (list: string, name: string): Promise<OptOut[]> => {
@@ -163,11 +160,11 @@ export async function findOptOut(redis: Redis, account: number, person: string):
     ...names.map((name) => standing(optOuts, name)),
     ...hmacs.map((hmac) => standing(erasedOptOuts, hmac)),
   ])
-  // Who was erased and has said it again is on both lists.
+  // An erased person who opted out again is on both lists.
   return found.flat().sort((one, other) => one.since.localeCompare(other.since))[0]
 }
 
-/** The places of the people who have opted out, given all names of each. Two or three commands, whatever their number. */
+/** The indexes of those people who have opted out, given all names of each. Two or three commands, whatever their number. */
 export async function optedOutAmong(redis: Redis, account: number, people: readonly Names[]): Promise<Set<number>> {
   const names = people.flat()
   if (names.length === 0) return new Set()
@@ -180,12 +177,12 @@ export async function optedOutAmong(redis: Redis, account: number, people: reado
   return new Set(places.filter((_place, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
 }
 
-/** Where a page of the list begins: the last one of the page before. */
+/** The cursor of a page: the last entry of the page before. */
 const CURSOR = /^(\d{1,16})_(.+)$/
-/** Whether a text can be one. */
+/** Whether a text can be a cursor. */
 export const isOptOutCursor = (text: string): boolean => CURSOR.test(text)
 
-/** A page, the latest first, without who was erased; `next` is the cursor of the page that follows, null on the last. */
+/** A page, the latest first, without erased people; `next` is the cursor of the next page, null on the last. */
 export async function listOptOuts(
   redis: Redis,
   account: number,
@@ -206,7 +203,7 @@ export async function listOptOuts(
   }
 }
 
-/** How many stand before what follows the cursor, also when the one that it names has gone meanwhile. */
+/** How many entries precede the page, also when the cursor's own entry is gone. */
 async function placeAfter(redis: Redis, key: string, cursor: string): Promise<number> {
   const [, at = '0', person = ''] = CURSOR.exec(cursor) ?? []
   const place = await redis.zrevrank(key, person)
@@ -222,15 +219,14 @@ function shown(person: string, at: number, times: string | null): OptOut {
   return { person, source: first ?? 'http', since: iso(at) }
 }
 
-// Why an opt-out holds from its answer on, although workers ask for opt-outs before a message leaves and not in the step
-// that claims it. What a worker was told is good for LOOK_GOOD_FOR_MS: what leaves later is asked for again, also by a
-// process that was frozen meanwhile. A caller that answers that somebody has opted out first waits for longer than
-// that, so that everything that was told before has lost its force. No worker is waited for, and none has to be heard
-// of.
+// Why an opt-out holds from its answer on, although workers check opt-outs before a message leaves and not in the step that claims it: a
+// check is valid for LOOK_GOOD_FOR_MS, and a message that leaves later is checked again, also by a process that was frozen meanwhile. A
+// caller that confirms an opt-out first waits longer than that, so that every earlier check has expired. No coordination with workers is
+// needed.
 
-/** Counted from before the question was sent, and also while the machine is suspended (deadline.ts). */
+/** Counted from before the check was sent, and also while the machine is suspended (deadline.ts). */
 export const LOOK_GOOD_FOR_MS = 500
-/** Longer by what a request that has left may need until WhatsApp has it, and clocks may disagree. */
+/** Longer by the time that a request needs to reach WhatsApp, and by the possible difference of clocks. */
 const HOLD_MS = 550
 
 /** Resolves once no advertising leaves to those whose opt-outs were written before. */

@@ -1,4 +1,4 @@
-// What people do with portfolios, the same over HTTP and on the command line.
+// Commands on portfolios, the same over HTTP and on the command line.
 import type { Sender } from '../../accounts/senders.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import type { Redis } from '../../redis/connect.ts'

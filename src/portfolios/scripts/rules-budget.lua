@@ -1,10 +1,9 @@
--- Who was written to first in the last 24 hours, of one portfolio. Included by the scripts beside this file.
+-- The people to whom a portfolio has written first in the last 24 hours. Included by the scripts beside this file.
 --
--- A person is counted in a period of 10 s and stands in one of many small hashes, which Redis keeps as a list of bytes:
--- 5 bytes of a hash name them, and a number tells the period (modulo WRAP, from 1). WRAP is added to it until a message is
--- proven to have left; it is negative where another message has been let out meanwhile. Until then nobody knows when the
--- person was written to first: each message that is let out counts them from then on. How many were counted in a period
--- stands in a ring of 3 bytes each.
+-- A person is counted in a period of 10 s. They are in one of many small hashes, which Redis stores as a list of bytes: the field is 5
+-- bytes of their hash, the value the period (modulo WRAP, from 1). WRAP is added to it until a message is proven to have left; it is
+-- negative if another message has been let out meanwhile. Until then the time of the first message is unknown: each one that is let out
+-- counts them from then on. The count of each period is in a ring of 3 bytes each.
 --
 -- A period is freed 10 to 20 s after its 24 hours: a request leaves up to 5 s after its person is counted, so that
 -- WhatsApp may count them that much later.
@@ -13,8 +12,8 @@ local PERIOD_MS, LIVE, RING, BYTES, WRAP = 10000, 8642, 9216, 3, 32767
 local AHEAD = 360
 local A_BUCKET = 80
 local KEPT_MS = 25 * 3600 * 1000
--- A hash that is written to loses what was freed as often as this: no number in it is older than two of these and
--- KEPT_MS, so none is taken for one that is WRAP periods younger.
+-- A hash that is written to is tidied this often: no value in it is older than two of these and KEPT_MS, so none is confused with one
+-- that is WRAP periods younger.
 local TIDY = 1080
 
 local function timeOf(given)
@@ -33,7 +32,7 @@ local function addAt(counts, period, n)
   redis.call('SETRANGE', counts, period % RING * BYTES, struct.pack('>I3', math.max(0, countAt(counts, period) + n)))
 end
 
--- Calls look(period, count) with each period after `from` up to `to` in which somebody was counted, until it says true.
+-- Calls look(period, count) with each non-empty period after `from` up to `to`, until it returns true.
 local function eachPeriod(counts, from, to, look)
   local ring = to > from and redis.call('GET', counts) or ''
   for period = from + 1, to do
@@ -45,8 +44,7 @@ local function eachPeriod(counts, from, to, look)
   end
 end
 
--- The budget as it is at this time; those whose day is over are freed. `limit`: how many people the hashes must hold; nil
--- where their number stays.
+-- The budget at this time; people whose day is over are freed. `limit`: how many people the hashes must hold; nil keeps their number.
 local function openBudget(budget, counts, people, now, limit)
   local found = redis.call('HMGET', budget, 'used', 'freed', 'buckets', 'former')
   local period = math.floor(now / PERIOD_MS)
@@ -104,7 +102,7 @@ local function bucketOf(b, n, bucketHash)
   return b.people .. n .. '.' .. bucketHash % n
 end
 
--- Where a person is counted at this time: the hash, their number in it, and the period; nil where they are not.
+-- Where a person is counted: the hash, the value in it, and the period; nil if they are not.
 local function findPerson(b, bucketHash, name)
   if b.used + b.new == 0 then return end
   local function at(n)
@@ -128,13 +126,12 @@ local function tidy(b, key)
   if #gone > 0 then redis.call('HDEL', key, unpack(gone)) end
 end
 
--- The number of a person whose message may yet turn out not to have left, of one to whom another was let out meanwhile,
--- and of one who was written to.
+-- The value of a person whose message may not have left, of one to whom another was let out meanwhile, and of one who was written to.
 local function openAt(period) return WRAP + period % WRAP + 1 end
 local function sharedAt(period) return -(period % WRAP + 1) end
 local function provenAt(period) return period % WRAP + 1 end
 
--- Writes a person down in the present period, and returns the hash.
+-- Counts a person in the current period, and returns the hash.
 local function writePerson(b, bucketHash, name, value)
   local key, now = bucketOf(b, b.buckets, bucketHash), provenAt(b.now)
   local tidied = tonumber(redis.call('HGET', key, 't') or nil)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- A person gets no marketing for a while; of several times the latest counts.
+-- Caps a person for a while; the latest end wins.
 --
 -- Keys:
 --   cap     STRING  ms until which; ends with it

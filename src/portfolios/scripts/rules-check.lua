@@ -1,6 +1,6 @@
 #!lua
--- Asks whether messages may leave by WhatsApp's own rules, and counts those that may: persons who have had enough
--- marketing, places of held messages, the people of the last 24 hours. Refused when Redis is full: nothing is claimed then.
+-- Checks WhatsApp's own rules for messages, and counts those that may leave: capped persons, held places, the people of the last 24
+-- hours. Refused when Redis is full: nothing is claimed then.
 --
 -- Keys:
 --   budget           HASH    of the people of the last 24 hours, see rules-budget.lua

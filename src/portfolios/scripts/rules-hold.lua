@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- A message is held by WhatsApp: it has a place until it is told what became of it, or for a day.
+-- Gives a message that WhatsApp holds a held place, until the hold ends, or for a day.
 --
 -- Keys:
 --   held     ZSET    messages that have a place -> ms until which it counts

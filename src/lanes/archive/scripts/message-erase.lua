@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Takes off the record of a message whom it went to and what it said. What became of it, when, and what it counts for
--- stays, also that WhatsApp holds it: the webhook that ends that gives its place back. Only of one that is settled, or that waits past its validity: nothing else may lose what it would be sent with.
--- Running it twice changes nothing the second time.
+-- Removes the recipient and the content from the record of a message. Its outcome, times and counts stay, also that WhatsApp holds it: the
+-- webhook that ends the hold releases its place. Only for messages that are settled, or wait past their validity: others still need their
+-- content. Idempotent.
 --
 -- Keys:
 --   record  HASH  the message
@@ -20,7 +20,7 @@ if state and f[1] == '' then return 'before' end
 if f[1] ~= recipient then return 'other' end
 local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
 if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
--- WhatsApp's own id has the number in it, and what it said of a failure may repeat it.
+-- WhatsApp's own id contains the number, and its text about a failure may repeat it.
 redis.call('HDEL', record, FIELD.text, FIELD.filled, FIELD.payload, FIELD.providerId)
 redis.call('HSET', record, FIELD.to, '')
 if f[4] then redis.call('HSET', record, FIELD.problem, string.match(f[4], '^[^|]*') .. '|') end

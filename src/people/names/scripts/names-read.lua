@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Reads what is kept of names.
+-- Reads the stored entries of names.
 --
 -- Keys:
 --   size     HASH  buckets: how many there are; names: how many names are in them

@@ -1,22 +1,20 @@
 #!lua
--- Takes what was said of whether people want advertising, by the time at which it was said: in whatever order it comes,
--- and however often, the outcome is the same. Of each source the latest time at which it said stop is kept, and of each
--- person when they last wanted it again. A stop stands unless it is older than that. An erasure moves both to what stands
--- for the person, and forgets neither. Names that turn out to be one person's have said the same from then on: what each of
--- them has said. A full Redis refuses it, or clients could fill it beyond its limit; WhatsApp
--- repeats what it reports, and refuses the next message to such a person as well.
+-- Applies a change of opt-outs by its own time: idempotent and order-independent. Stores the latest stop of each source, and the latest
+-- start of each person. A stop is in force unless it is older than that start. An erasure moves both to the HMAC of the person. A join
+-- merges what names of one person have. Refused when Redis is full, or clients could fill it beyond its limit; WhatsApp repeats its
+-- reports, and refuses the next message to such a person as well.
 --
 -- Keys:
 --   optOuts  ZSET  person -> since when they want none (ms)
---   erased   ZSET  the same of people who were erased, by what stands for them
---   sources  HASH  person, or what stands for one -> JSON {source: [since when, latest time]} (ms)
---   ends     ZSET  person, or what stands for one -> when they wanted it again; after `provider:`, when the provider said so
+--   erased   ZSET  the same of erased people, by HMAC
+--   sources  HASH  person or HMAC -> JSON {source: [since when, latest time]} (ms)
+--   ends     ZSET  person or HMAC -> latest start; with the prefix `provider:`, the latest start that the provider reported
 -- Arguments:
 --   intent     stop, start, erase or join
 --   people     names; of a join, those of one person
 --   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
---   hmacs?   what stands for them once they are erased, where the account has a key for that
---   at?      when it was said (ms); without it now, of all that is known by now
+--   hmacs?   their HMACs, if the account has a key for that
+--   at?      time of the change (ms); without it now, after everything known
 --   forms?   where a number has several: of each name all of its forms, {name, hmac?}, itself the first
 -- Output: names for which something has changed; of an erasure, names of which something is kept but that have no HMAC yet
 local optOuts, erased, sources, ends = unpack(KEYS)
@@ -24,14 +22,14 @@ local intent, people, source, hmacs, at, forms = unpack(cmsgpack.unpack(ARGV[1])
 
 -- How far the clocks of Redis and of WhatsApp may be apart.
 local APART = 60 * 1000
--- WhatsApp brings a word for 7 days. What ended longer ago than this is forgotten.
+-- WhatsApp repeats a report for 7 days. Starts older than this are dropped.
 local KEPT = 8 * 24 * 3600 * 1000
 
 local now = redisNowMs()
 local said = at
--- A time to come is none.
+-- A time in the future counts as now.
 if not said or said > now + APART then said = now end
--- WhatsApp tells whole seconds, and of two words of one second the stop counts.
+-- WhatsApp reports whole seconds; of two reports in one second the stop wins.
 local latest = said % 1000 == 0 and said ~= now and said + 999 or said
 local ended = at and said or now - APART
 local function text(ms) return string.format('%.0f', ms) end
@@ -75,7 +73,7 @@ local function keep(list, name, times)
   end
 end
 
--- What was said of one form of a number is moved to another one.
+-- Moves what is stored under one form of a number to another one.
 local function moveTimes(list, from, to)
   if not redis.call('ZSCORE', list, from) then return end
   local times = timesOf(list, to)
@@ -90,7 +88,7 @@ local function moveEnds(from, to)
     redis.call('ZREM', ends, of .. from)
   end
 end
--- A number is kept under the form that stands on the list already, else under the one that is given.
+-- A number is stored under the form that is on the list already, else under the given one.
 for i, all in ipairs(forms or {}) do
   local main = all[1]
   for _, form in ipairs(all) do
@@ -113,7 +111,7 @@ for i, all in ipairs(forms or {}) do
   if hmacs then hmacs[i] = main.hmac end
 end
 
--- Of a join: what all of the names have said together.
+-- Of a join: the union of what all names have.
 local together, wantedBy = {}, {}
 for i, person in ipairs(intent == 'join' and people or {}) do
   local hmac = hmacs and hmacs[i]
@@ -132,7 +130,7 @@ for i, person in ipairs(people) do
   local resumed, wanted = endOf('provider:', person, hmac), endOf('', person, hmac)
   local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
   if intent == 'stop' then
-    -- What is said now is after all that is known, should Redis' clock have gone back meanwhile.
+    -- A change now is later than everything known, even if Redis' clock has gone back.
     local last = at and latest or math.max(now, overOf(source))
     if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
   elseif intent == 'join' then
@@ -163,7 +161,7 @@ for i, person in ipairs(people) do
       end
     end
     if ofProvider then resumed = math.max(resumed, over) else wanted = math.max(wanted, over) end
-    -- Of somebody who is on no list an act of the account says nothing; a word may come before the one that it ends.
+    -- An act of the account has no effect on somebody who is on no list; a report may come before the one that it ends.
     if at or was then noteEnd((ofProvider and 'provider:' or '') .. (hmac or person), over) end
   end
   for _, times in ipairs({ own, ofErased }) do
