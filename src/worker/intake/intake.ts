@@ -1,9 +1,9 @@
-// Processes the jobs that other services write into the queue `{laneway-intake}`: readable, key, permission, then what it
-// asks for, with the same rules and refusals as over HTTP.
+// Processes the jobs that other services write into the queue `{laneway-intake}`: checks their form, key and permission, then executes them
+// with the same rules and refusals as over HTTP.
 //
-// A job that has ended keeps no key. So its data is replaced, key gone and end noted, before BullMQ hears of the end:
-// - the worker dies before that: the job is run again by another; accepting is idempotent by the job's own id;
-// - it dies between that and the end: the second run finds the end noted and repeats it.
+// An ended job keeps no key. So its data is replaced, without the key and with its end, before BullMQ ends it:
+// - if the worker dies before that, another runs the job again; accepting is idempotent by the job's own id;
+// - if it dies between that and the end, the second run finds the stored end and repeats it.
 
 import { checkKey, unauthorized } from '../../accounts/check-key.ts'
 import { openCampaignQueue } from '../../campaigns/store/queue.ts'
@@ -46,21 +46,21 @@ const CONCURRENCY = 50
  */
 const LOCK_MS = 5_000
 const STALLED_CHECK_MS = 2_000
-/** A job that was in flight each time when this many workers died is refused. */
+/** A job that was in flight at the death of this many workers is refused. */
 const MAX_CRASHES = 5
-/** Answers are there to be fetched: for an hour, or until so many newer ones came. About 400 bytes each. */
+/** Answers are kept for an hour, or until so many newer ones came. About 400 bytes each. */
 const KEPT_ANSWERS = { age: 3_600, count: 20_000, limit: 500 }
 const KEPT_REFUSALS = { age: 7 * 86_400, count: 10_000, limit: 500 }
-/** Redis refuses for now: full, loading, failing over. */
+/** Retry delay while Redis refuses: full, loading, failing over. */
 const TROUBLE_WAIT_MS = 1_000
-/** Errors that come together are looked into once. */
+/** Errors that come together are examined once. */
 const REPAIR_WAIT_MS = 500
 
 interface IntakeDeps extends VerbDeps {
   log: Log
 }
 
-/** Starts to take jobs in, on a connection that waits for Redis. */
+/** Starts processing intake jobs, on a connection that waits for Redis. */
 export async function startIntake(
   given: AcceptDeps & { config: Pick<Config, 'retentionMs'> & ListSettings; log: Log; tombstones: Tombstones },
 ) {
@@ -91,7 +91,7 @@ export async function startIntake(
     },
   )
 
-  /** An error may have come from a job that BullMQ cannot read; it does not say which. */
+  /** An error may come from a job that BullMQ cannot read; it does not name the job. */
   function repairSoon(): void {
     if (redis.status !== 'ready' || repairing !== undefined) return
     repairing = setTimeout(() => {
@@ -105,7 +105,7 @@ export async function startIntake(
 
   await worker.waitUntilReady()
   return {
-    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more jobs and finishes those in flight, at most for `limitMs`; other workers take the rest. */
     async stop(limitMs: number): Promise<void> {
       clearTimeout(repairing)
       await closeWorker(worker, limitMs)
@@ -116,7 +116,7 @@ export async function startIntake(
 
 async function takeIn(deps: IntakeDeps, job: Job): Promise<OwnEnd> {
   try {
-    // With a parent that is none BullMQ takes the job out of its list and then fails to end it: nobody finds it again.
+    // With an invalid parent BullMQ takes the job out of its list and then fails to end it: the job is lost.
     if (job.parent !== undefined || job.parentKey !== undefined) await repairJob(deps, job.queueName, job.id ?? '')
     const ended = endedIntakeSchema.safeParse(job.data)
     const end = ended.success ? ended.data.end : await endOf(deps, job)
@@ -133,13 +133,13 @@ async function takeIn(deps: IntakeDeps, job: Job): Promise<OwnEnd> {
   }
 }
 
-/** What a log line shows of an id. */
+/** An id as the log shows it. */
 const ID_SHOWN = 64
 
-/** Another service chose the id, and may have made it of a number or a key. */
+/** Another service chose the id, which may contain a number or a key. */
 const shownId = ({ id = '' }: Job): string => withoutNumbers(hideKeysInText(id.slice(0, ID_SHOWN)))
 
-/** Does what the job asks for. Rejects only while Redis is away. */
+/** Executes the job. Rejects only while Redis is away. */
 async function endOf(deps: IntakeDeps, job: Job): Promise<IntakeEnd> {
   try {
     return { answer: await answerTo(deps, job) }
@@ -193,10 +193,10 @@ function readable(data: unknown): object {
 
 const isTooLarge = (data: unknown): boolean => Buffer.byteLength(JSON.stringify(data) ?? '') > JSON_LIMIT_BYTES
 
-/** What stays of a job's data: all but the keys when it was refused, for inspection; nothing when it was done. */
+/** The data that a job keeps: all but the keys when it was refused, for inspection; nothing when it was done. */
 function remains(data: unknown, end: IntakeEnd): object {
   if ('answer' in end) return { v: INTAKE_VERSION }
-  // Whom it was for is forgotten, and must not stand here for another week.
+  // Its person was erased, and must not stay here for another week.
   if (end.refusal.code === PERSON_ERASED) return { erased: true }
   if (isTooDeep(data) || isTooLarge(data)) return {}
   const kept = hideKeys(data)

@@ -1,5 +1,5 @@
-// The jobs of the intake queue by name: what each does, and which permission its key must have. To add one: its name and shape in
-// src/jobs/intake.ts, its line here, its section in docs/reference/jobs.md.
+// The handlers of intake jobs by name, and the permission that each key needs. To add one: its name and schema in src/jobs/intake.ts, its
+// line here, its section in docs/reference/jobs.md.
 
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
@@ -27,14 +27,14 @@ import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns
 import type { ListSettings } from '../../recipients/open-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/** What the functions behind intake jobs need, beside what accepting a message does. */
+/** Dependencies of intake jobs, besides those of accepting a message. */
 export interface VerbDeps extends AcceptDeps {
   tombstones: Tombstones
   lifecycle: LifecycleDeps
   config: AcceptDeps['config'] & ListSettings
 }
 
-/** A job whose key was found good. */
+/** A job with a valid key. */
 export interface CheckedJob {
   id: string
   /** When it was added (epoch ms); does not change when it is run again. */
@@ -44,14 +44,14 @@ export interface CheckedJob {
   contract: IntakeContract
 }
 
-/** What is done for one kind of intake job, and the permission that its key must have. */
+/** The handler of one kind of intake job, and the permission that its key needs. */
 export interface IntakeVerb<J extends IntakeJob> {
   permission: Permission
-  /** Does it and resolves to the answer, or throws a Refusal. Doing it twice does it once. */
+  /** Executes it and resolves to the answer, or throws a Refusal. Idempotent. */
   run: (deps: VerbDeps, job: CheckedJob) => Promise<z.input<(typeof intakeAnswers)[J]>>
 }
 
-/** What the schema makes of a job's data, or a Refusal with all its faults. */
+/** A job's data parsed by the schema, or a Refusal with all its faults. */
 export function read<S extends z.ZodType>(schema: S, data: object): z.output<S> {
   const parsed = schema.safeParse(data)
   if (!parsed.success) throw invalidFields(faultsOf(parsed.error, data, '', fieldNamesOf(schema)))
@@ -59,8 +59,8 @@ export function read<S extends z.ZodType>(schema: S, data: object): z.output<S> 
 }
 
 /**
- * The idempotency key of a job that brought none: a job that is run twice, as after a crash, makes one message. The
- * time it was added belongs to it, because BullMQ counts its job ids from 1 again when a queue was emptied for good.
+ * The default idempotency key of a job: a job that runs twice, as after a crash, makes one message. It contains the time when the job was
+ * added, because BullMQ restarts its job ids from 1 after a queue was obliterated.
  */
 export const keyOf = (job: CheckedJob): string =>
   `job:${createHash('sha256').update(`${job.id}\n${job.addedAtMs}`).digest('base64url')}`
@@ -111,7 +111,7 @@ async function create({ redis, lifecycle }: VerbDeps, job: CheckedJob) {
   return stateOf(redis, job.account, idOf(await defineCampaign(lifecycle, request)))
 }
 
-/** A move that says how a campaign shall be. */
+/** A move of a campaign. */
 function verb<S extends z.ZodType<{ campaign_id: string }>>(
   schemaOf: (contract: IntakeContract) => S,
   move: (deps: VerbDeps, campaign: Campaign, fields: z.output<S>) => Promise<void>,
@@ -141,8 +141,8 @@ async function stateOf(redis: Redis, account: number, name: string) {
 export const PERSON_ERASED = 'person_erased'
 
 /**
- * A job that waited while the person was forgotten is not sent; one that is written later is. A process that dies after
- * asking accepts the message again under its key, or not at all.
+ * A job from before the person's erasure is not sent; a later one is. A process that dies after this check accepts the message again under
+ * its key, or not at all.
  */
 async function refuseErased({ tombstones }: VerbDeps, { account, addedAtMs }: CheckedJob, to: unknown): Promise<void> {
   const person = typeof to === 'string' ? parsePerson(to) : undefined

@@ -1,20 +1,20 @@
-// The review of places for messages that WhatsApp holds. A place and the message that has it are written one after the other, on
-// two servers of a cluster: a process that dies in between leaves a place for a message that is not held, and campaigns of the
-// whole portfolio would be kept to the few places that are left for a day. Doing it again changes nothing.
+// Releases stale held places. A place and its message are written one after the other, perhaps on two servers of a cluster: a process that
+// dies in between leaves a place without a held message, and for a day campaigns of the whole portfolio would share the few places that
+// are left. Idempotent.
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { type MessageRecord, readMessages } from '../../lanes/messages/records.ts'
 import { type HeldPlace, type Holder, heldPlacesOf, holders, releaseSameHeldPlace } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/** How often all places are reviewed. */
+/** How often all places are checked. */
 export const REVIEW_MS = 60_000
-/** Portfolios, lanes without one, and places of each that are reviewed. */
+/** Portfolios, lanes without one, and places of each that are checked. */
 const HOLDERS = 1_000
 const PLACES = 2_000
 /** Records read in one round trip. */
 const AT_ONCE = 200
 
-/** Gives back the places of messages that are neither held nor on their way; returns how many. Rejects when Redis is away. */
+/** Releases the places of messages that are neither held nor in flight; returns how many. Rejects when Redis is away. */
 export async function reviewHeldPlaces(redis: Redis): Promise<number> {
   let released = 0
   for (const holder of await holders(redis, HOLDERS)) {
@@ -46,7 +46,7 @@ async function review(redis: Redis, holder: Holder, places: readonly HeldPlace[]
   return released
 }
 
-/** Whether the message needs its place no more. One that is about to be claimed has a place in flight, which ends by itself. */
+/** Whether the message no longer needs its place. One that is about to be claimed has a place in flight, which expires. */
 function isOver({ isHeld }: HeldPlace, record: MessageRecord | Error | undefined): boolean {
   if (record instanceof Error) return false
   if (record === undefined || record.state === 'queued') return isHeld

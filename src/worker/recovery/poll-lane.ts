@@ -1,5 +1,5 @@
-// Makes the due status polls of one lane, within the lane's budget (lanes/messages/status-polls.ts). When other lanes may be
-// waiting, the lane gives its place up after a few seconds. A fault of one message is logged and delays that message only.
+// Makes the due status polls of one lane, within the lane's budget (lanes/messages/status-polls.ts). If other lanes may be waiting, the
+// lane yields after a few seconds. A failure of one message is logged and delays that message only.
 
 import { createCampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
 import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../kernel/backoff.ts'
@@ -22,16 +22,16 @@ import type { DirectoryEntry, SenderDirectory } from '../sending/sender-director
 
 /** Lanes that one worker polls at the same time. */
 export const LANES_AT_ONCE = 50
-/** A lane gives its place up after this when all are taken, once its last poll has ended. */
+/** When all places are taken, a lane yields after this, once its last poll has ended. */
 const SLICE_MS = 5_000
-/** A lane that has nothing to do for longer gives its place up at once. */
+/** A lane that would idle for longer yields at once. */
 const PATIENCE_MS = 1_000
-/** A poll must leave within this time of being taken. A process that was frozen in between leaves it to others. */
+/** A poll must leave within this time of being taken; a process that was frozen in between drops it. */
 const GOOD_FOR_MS = 5_000
-/** The lane of a sender that cannot be read is looked at again after this: a person may have repaired it. */
+/** Retry delay for the lane of an unreadable sender, which a person may repair. */
 const PUT_OFF_MS = 60_000
 
-/** How often in a row the provider has thrown polls of a lane back, and until when that holds (performance.now). */
+/** How often in a row the provider has throttled polls of a lane, and until when that holds (performance.now). */
 interface Throttling {
   inARow: number
   until: number
@@ -53,11 +53,11 @@ export function createLanePoller(deps: PollDeps) {
     if (known && known.until <= performance.now() && end?.kind !== 'no_answer') throttled.delete(lane)
   }
 
-  /** Only the polls wait: whether messages are too many is for the answers to messages to say. */
+  /** Only the polls wait: messages are throttled by their own answers. */
   async function coolDown(lane: number, askedMs: number | undefined): Promise<void> {
     const now = performance.now()
     const known = throttled.get(lane)
-    // Those that were under way together are thrown back together, which counts as once.
+    // Polls that were in flight together are throttled together, which counts once.
     const inARow = known === undefined ? 1 : known.until > now ? known.inARow : known.inARow + 1
     const ms = askedMs ? Math.min(askedMs, MAX_RETRY_AFTER_MS) : laneBackoffMs(1_000, inARow - 1)
     if (inARow !== known?.inARow) log.warn({ lane, ms }, 'poll.throttled')
@@ -101,7 +101,7 @@ export function createLanePoller(deps: PollDeps) {
       const isIdle = waitMs === undefined || waitMs > PATIENCE_MS
       if (isIdle && running.size === 0) break
       const waiting = pause(Math.min(waitMs ?? PATIENCE_MS, PATIENCE_MS))
-      // When all places are taken, the end of a poll is what makes room.
+      // When all places are taken, the end of a poll frees one.
       await ((isIdle || isFull) && running.size > 0 ? Promise.race([...running, waiting]) : waiting)
     }
     await Promise.all(running)
@@ -119,7 +119,7 @@ export function createLanePoller(deps: PollDeps) {
       }
     },
 
-    /** Lets every lane give its place up soon. */
+    /** Makes every lane yield soon. */
     stop(): void {
       stopping = true
     },
@@ -128,7 +128,7 @@ export function createLanePoller(deps: PollDeps) {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What polling needs, the same for all lanes. */
+/** Dependencies of polling, the same for all lanes. */
 export interface PollDeps {
   redis: Redis
   config: Config
@@ -137,15 +137,15 @@ export interface PollDeps {
   queues: LaneQueues
 }
 
-/** The same, with what acts on the answers. */
+/** The same, with those of applying the answers. */
 type AskDeps = PollDeps & ReportDeps
 
-/** A message that could not be asked about is looked at again after this: a person may have repaired its record. */
+/** Retry delay for a message that could not be polled; a person may repair its record. */
 const RECORD_PUT_OFF_MS = 3_600_000
 
 /**
- * Asks about one message and ends its poll; resolves to the provider's answer when it was asked. Rejects only when
- * Redis refuses: then the message stays on the list and is due again when its lease is over.
+ * Polls one message and ends its poll; resolves to the provider's answer if there is one. Rejects only when Redis refuses: then the message
+ * stays on the list and is due again when its lease ends.
  */
 async function pollOrPutOff(deps: AskDeps, entry: DirectoryEntry, id: MessageId): Promise<PollEnd | undefined> {
   try {
@@ -185,7 +185,7 @@ async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId):
     await over()
     return end
   }
-  // Where its history does not say when, it was delivered just now, or as long ago as it was sent.
+  // Without a time in its history, it was delivered just now, or as long ago as it was sent.
   const foundMs = record.state === 'delivered' ? ageMs : 0
   const deliveredAt = lastAt(record, id, 'd') ?? now - foundMs
   const deliveredMs = state === 'delivered' ? now - deliveredAt : undefined
@@ -194,9 +194,8 @@ async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId):
 }
 
 /**
- * When something last happened to it. A history may lack that: another attempt's delivery came first, or a person
- * changed it. A message whose sending it lacks counts from its acceptance; counted from now it would be of age 0 for
- * ever and polled every second.
+ * The time of the latest such event. A history may lack it: another attempt's delivery came first, or a person changed it. A message
+ * without a `sent` entry counts from its acceptance; counted from now its age would always be 0, and it would be polled every second.
  */
 const lastAt = (record: MessageRecord, id: MessageId, code: HistoryCode): number | undefined =>
   readHistory(record.history, acceptedAtMs(id.ulid)).findLast((event) => event.code === code)?.atMs

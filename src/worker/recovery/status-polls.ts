@@ -1,9 +1,8 @@
-// Polls statuses of sent messages on wires without webhooks. Each lane has a sorted set of messages by the time of their
-// next poll, and one job across all workers that polls those that are due (poll-lane.ts) and is then added again for the
-// earliest message that is left.
+// Polls the status of sent messages on wires without webhooks. Each lane has a sorted set of messages by the time of their next poll, and
+// one job across all workers that polls those that are due (poll-lane.ts) and is then added again for the earliest remaining message.
 //
 // Where the process may die, and what happens then:
-// - while it polls: BullMQ gives the job to another worker within 15 s; what was being asked about is due again by then.
+// - while it polls: BullMQ gives the job to another worker within 15 s; the polls in flight are due again by then.
 // - between the end of the job and adding it again: the sweep notices that polls are late.
 
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/background.ts'
@@ -18,15 +17,15 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'
 import { createLanePoller, LANES_AT_ONCE, type PollDeps } from './poll-lane.ts'
 
-/** A job that is due this much later than asked for is late enough to be brought forward. */
+/** A job that is due this much later than wanted is brought forward. */
 const LATE_MS = 500
-/** A lane whose server is away, or takes no writes, is looked at again after this. */
+/** Retry delay for a lane whose server is away, or takes no writes. */
 const REDIS_AWAY_MS = 1_000
 
 export type StatusPolls = ReturnType<typeof startStatusPolls>
 
 /**
- * Starts to poll lanes whose provider sends no webhooks. There is one job for each lane that has messages to ask about.
+ * Starts polling lanes whose provider sends no webhooks. There is one job for each lane with messages to poll.
  */
 export function startStatusPolls(deps: PollDeps) {
   const { redis, log } = deps
@@ -66,7 +65,7 @@ export function startStatusPolls(deps: PollDeps) {
     if (payload.success) inBackground(payload.data.lane, goOn(payload.data.lane))
   })
 
-  /** When this process has last asked for a poll of a lane: most sends need not ask again. */
+  /** When this process last added the job of a lane: most sends need not add it again. */
   const asked = new Map<number, number>()
   const underWay = new Set<Promise<void>>()
 
@@ -90,7 +89,7 @@ export function startStatusPolls(deps: PollDeps) {
     await queue.add(POLL_JOB, { v: 1, lane }, options)
   }
 
-  /** Sees to it that the lane has a job, and that it comes in `inMs` or as soon as the lane's polls may leave again. */
+  /** Makes sure that the lane has a job, due in `inMs` or as soon as the lane's polls may leave again. */
   async function comesIn(lane: number, inMs: number): Promise<void> {
     await add(lane, inMs)
     const id = pollJobId(lane)
@@ -109,7 +108,7 @@ export function startStatusPolls(deps: PollDeps) {
   }
 
   return {
-    /** A message of the lane was sent: its first poll is a second away. Never rejects; the sweep asks again. */
+    /** A message of the lane was sent: schedules its first poll in a second. Never rejects; the sweep repeats it. */
     follow(lane: number): void {
       const now = performance.now()
       const last = asked.get(lane)
@@ -119,9 +118,9 @@ export function startStatusPolls(deps: PollDeps) {
     },
 
     /**
-     * Polls of the lane are late. Its job is added when it has none, and brought forward when nothing explains that it
-     * waits. An upstream that is slow, and a budget that is used up, make polls late as well: then this changes nothing,
-     * for a second job would not make them faster. Never rejects.
+     * Repairs late polls of a lane: adds its job if it has none, and brings it forward if it waits without a reason. A slow
+     * upstream, or a spent budget, makes polls late as well: then this changes nothing, because a second job would not make
+     * them faster. Never rejects.
      */
     pickUp(lane: number): void {
       inBackground(
@@ -130,7 +129,7 @@ export function startStatusPolls(deps: PollDeps) {
       )
     },
 
-    /** Takes no more lanes, finishes the polls under way, at most for `limitMs`; other workers go on. */
+    /** Takes no more lanes, finishes the polls in flight, at most for `limitMs`; other workers continue. */
     async stop(limitMs: number): Promise<void> {
       poller.stop()
       const ended = worker.close().then(() => Promise.all(underWay))

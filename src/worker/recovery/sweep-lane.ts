@@ -26,16 +26,16 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../../redis/keys.ts'
 import type { DirectoryEntry, SenderDirectory } from '../sending/sender-directory.ts'
 
-/** A message whose job is being worked on is looked at once more after this: the job may end without it. */
+/** Recheck delay for a message whose job is active: the job may end without it. */
 const LOOK_AGAIN_MS = 60_000
-/** One whose job waits is looked at after the lane's backlog and this; at the latest after the next. */
+/** A message whose job waits is rechecked after the lane's backlog and this; at the latest after the next. */
 const LOOK_AGAIN_AT_MOST_MS = 3_600_000
-/** A message that could not be looked at is left for this long: a person may have repaired its record or its sender. */
+/** Retry delay for a message that could not be decided; a person may repair its record or its sender. */
 const POSTPONED_MS = 60_000
-/** Messages read at a time, and how many of them are worked on at once: their commands share round trips. */
+/** Messages read at a time, and how many of them are decided at once: their commands share round trips. */
 const PAGE = 200
 const AT_ONCE = 20
-/** How long one list of a lane may take before the next has its turn; what is left is due at the next look. */
+/** Time for one list of a lane before the other gets its turn; the rest is due at the next sweep. */
 const TURN_MS = 1_000
 
 export interface SweepLaneDeps {
@@ -46,17 +46,17 @@ export interface SweepLaneDeps {
   directory: SenderDirectory
 }
 
-/** What a lane's messages are decided by. */
+/** The context of a lane's decisions. */
 interface Look {
   nowMs: number
-  /** How long the lane needs for what waits on it. */
+  /** How long the lane needs for its backlog. */
   backlogMs: number
   list: SweepList
 }
 
 /**
- * Decides all that is due on the lane, attempts in doubt first, within about two seconds; what is left then is still
- * due. Resolves also when a message cannot be decided: that one is logged and put off.
+ * Decides everything due on the lane, attempts in doubt first, within about two seconds; the rest stays due. Resolves also when a message
+ * cannot be decided: that one is logged and postponed.
  */
 export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: SweepState): Promise<void> {
   for (const list of ['in_doubt', 'queued_again'] as const) {
@@ -72,7 +72,7 @@ export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: SweepSta
   }
 }
 
-/** An unreadable sender puts its messages off one by one, as if each were unreadable itself. */
+/** With an unreadable sender its messages are postponed one by one, as if each were unreadable itself. */
 const senderOf = async (deps: SweepLaneDeps, lane: number): Promise<DirectoryEntry | 'unreadable' | undefined> => {
   try {
     return await deps.directory.of(lane)
@@ -96,7 +96,7 @@ async function lookOrPostpone(
   } catch (error) {
     if (isRedisAway(error)) throw error
     deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'sweep.failed')
-    // Left at the head of the list, enough of them would keep all others from ever being looked at.
+    // Left at the head of the list, enough of them would block all others.
     await later()
   }
 }
@@ -110,15 +110,15 @@ async function lookAt(
   if (!entry) return removeFromSweepLists(deps.redis, id)
   const record = await readMessage(deps.redis, id)
   if (record?.state === 'queued' && look.list === 'queued_again') {
-    // It may wait for long, as on a paused lane, and what was already tried of it must not be forgotten meanwhile.
+    // It may wait for long, as on a paused lane, and its record must not expire meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
-    // Its place in the index was to end with its validity and the retention.
+    // Its index entry would expire with its validity and the retention.
     if (look.nowMs > record.validUntil) {
       const keptUntilMs = look.nowMs + deps.config.retentionMs
       await archiveOf(deps.redis).put({ lane: id.lane, ulids: [id.ulid], keptUntilMs })
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
-      // Every worker would only drop its job. A resume brings the look forward.
+      // Every worker would only drop its job. A resume makes it due.
       return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
     }
     return ensureJob(deps, id, record, look)
@@ -144,7 +144,7 @@ async function lookAt(
 const isPaused = async (redis: Redis, lane: number, campaign: number | undefined): Promise<boolean> =>
   campaign !== undefined && (await redis.hget(campaignKey(lane, campaign), 'state')) === 'paused'
 
-/** What the message says: kept with it, or of a campaign's message made once more. */
+/** The content of the message: stored with it, or rebuilt for a campaign's message. */
 async function payloadOf(
   redis: Redis,
   { lane }: MessageId,
@@ -156,7 +156,7 @@ async function payloadOf(
   return createCampaignContent(redis, lane).payloadOf({ ...record, run: record.run })
 }
 
-/** Makes sure that a message that is to be sent again has a job, and that it does not wait for a dead letter. */
+/** Makes sure that a message that is to be sent again has a job, and that this is no dead letter. */
 async function ensureJob(
   deps: SweepLaneDeps,
   id: MessageId,
@@ -179,7 +179,7 @@ async function ensureJob(
     await giveUp(deps.redis, id, 'content', problem)
     return
   }
-  // Dying between these two lines is harmless: the next look adds the same job again, which changes nothing.
+  // Dying between these two lines is harmless: the next sweep adds the same job again, which changes nothing.
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
   await rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)

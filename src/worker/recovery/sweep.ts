@@ -1,6 +1,6 @@
-// The sweeper finds what a crash has left behind: lanes with work that no worker was woken for, attempts whose worker died,
-// overdue unconfirmed messages, requeued messages without a job, late polls, stuck lanes. One elected worker sweeps the
-// lanes that are due (lanes/due-lanes.ts).
+// The sweeper repairs what a crash has left behind: lanes with work that no worker was woken for, attempts whose worker died, overdue
+// unconfirmed messages, requeued messages without a job, late polls, stuck lanes. One elected worker sweeps the due lanes
+// (lanes/due-lanes.ts).
 //
 // Waking comes first and never waits for decisions: after an outage of hundreds of lanes thousands of messages are overdue.
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
@@ -26,35 +26,34 @@ import type { Redis } from '../../redis/connect.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 
 export const SWEEP_MS = 1_000
-/** A lane with work is looked at again after this. */
+/** How soon a lane with work is due again. */
 const RELOOK_MS = 2_000
-/** Lanes looked at in one round trip. */
+/** Lanes read in one round trip. */
 const LANES_AT_ONCE = 200
 /** Lanes swept at the same time. */
 const SWEPT_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 /**
- * The slow round over all lanes, for work that nobody marked because a process died in between: how many lanes a sweep,
- * and how long from the beginning of one round to the next. The first round of a worker goes as fast as it can: after
- * an upgrade nothing is marked.
+ * The slow round over all lanes, for work without a mark because a process died in between: lanes per sweep, and the time from the start
+ * of one round to the next. The first round of a worker runs as fast as it can: after an upgrade nothing is marked.
  */
 const ROUND_LANES = 5
 const ROUND_MS = 120_000
 
-/** What a sweep needs; `followByPolling` has the polls of a lane taken up again. */
+/** Dependencies of a sweep; `followByPolling` restarts the polls of a lane. */
 export interface SweepDeps extends SweepLaneDeps {
   followByPolling: (lane: number) => void
 }
 
-/** The sweep of this process, which only works while it is the elected sweeper. `sweep` rejects when Redis is away. */
+/** The sweep of this process, active only while it is the elected sweeper. `sweep` rejects when Redis is away. */
 export function createSweep(deps: SweepDeps) {
   const { redis, log } = deps
   const watchdog = createWatchdog(deps)
   /** Lanes being swept, and those that wait for that. */
   const sweeping = new Set<number>()
   const unswept = new Map<number, SweepState>()
-  /** What is left of the slow round, and when the next one begins. */
+  /** The rest of the slow round, and when the next one begins. */
   let round: number[] = []
   let isFirstRound = true
   let nextRoundAt = 0
@@ -87,7 +86,7 @@ export function createSweep(deps: SweepDeps) {
     }
   }
 
-  /** Begins with lanes whose messages wait for a decision, as many as may be at once. */
+  /** Starts sweeping lanes whose messages wait for a decision, as many at once as allowed. */
   function sweepOn(): void {
     for (const [lane, state] of unswept) {
       if (sweeping.size >= SWEPT_AT_ONCE) return
@@ -103,7 +102,7 @@ export function createSweep(deps: SweepDeps) {
     }
   }
 
-  /** Marks lanes that have work although nobody marked them. */
+  /** Marks unmarked lanes with work. */
   async function goRound(): Promise<void> {
     const now = performance.now()
     if (round.length === 0) {
@@ -120,7 +119,7 @@ export function createSweep(deps: SweepDeps) {
   }
 
   return {
-    /** One sweep over what is due. Decisions go on after it; a lane's are never made twice at once. */
+    /** One sweep over the due lanes. Decisions continue after it; a lane's never run twice at once. */
     async sweep(): Promise<void> {
       await lookAtDue()
       await goRound()
@@ -138,8 +137,8 @@ export function createSweep(deps: SweepDeps) {
 }
 
 /**
- * When a lane is looked at next (epoch ms): at `soonMs` unless it is idle; undefined when nothing is left in it. On the
- * clock on which this look was at `nowMs`: in a cluster the lane may be on a server with another clock.
+ * When a lane is due next (epoch ms): at `soonMs` unless it is idle; undefined when nothing is left in it. By the clock of `nowMs`: in a
+ * cluster the lane may be on a server with another clock.
  */
 function nextSweepMs(state: SweepState, soonMs: number, nowMs: number): number | undefined {
   if (state.backlog + state.chunks > 0) return soonMs
@@ -152,19 +151,19 @@ const SILENT_MS = 30_000
 /** A lane that is slow may be silent for this many of its turns. */
 const TURNS = 3
 
-/** Watches with the limit of `longestMs`, for a lane without a slow pace and with nothing in flight. */
+/** The watchdog, with a limit of `longestMs` for a lane without a slow pace and with nothing in flight. */
 export function createWatchdog(
   deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs' | 'maxInFlight'>; log: Log },
   longestMs = SILENT_MS,
 ) {
-  /** Lanes that could send: the job that goes next, and since when it is that one. */
+  /** Sendable lanes: the next job, and since when it is next. */
   const seen = new Map<string, { head: string; sinceMs: number }>()
 
   return {
-    /** One look at a lane, every few seconds while it has work. */
+    /** Checks a lane, every few seconds while it has work. */
     async see({ lane, head, isHeld, active, chunkHead, activeChunks }: SweepState): Promise<void> {
       await seeHead(lane, 'jobs', isHeld ? undefined : head, active > 0 ? 1 : 0)
-      // All of a chunk in hand may be in flight before the next one is taken up, a share at a time.
+      // All of the current chunk may be in flight before the next one is taken, a share at a time.
       const shares = Math.ceil(MOST_IN_CHUNK / deps.config.maxInFlight) + 1
       await seeHead(lane, 'chunks', chunkHead, activeChunks > 0 ? shares : 0)
     },
@@ -181,7 +180,7 @@ export function createWatchdog(
     } else if (known?.head !== head) {
       seen.set(name, { head, sinceMs: now })
     } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
-      // The next time is after as long again, should that not have helped.
+      // If that does not help, the next try is after as long again.
       seen.set(name, { head, sinceMs: now })
       if (await rests(lane)) return
       deps.log.warn({ lane, kind }, 'lane.silent')
@@ -189,7 +188,7 @@ export function createWatchdog(
     }
   }
 
-  /** Nothing of campaigns leaves by WhatsApp's own rules, which is no fault of the lane. */
+  /** Campaigns wait for WhatsApp's own rules, which is no fault of the lane. */
   async function rests(lane: number): Promise<boolean> {
     const sender = await cachedSender(deps.redis, lane)
     if (sender === undefined) return false
@@ -198,7 +197,7 @@ export function createWatchdog(
     return (await restingOf(redis, rules)) !== undefined || (await campaignsRest(redis, lane)) !== undefined
   }
 
-  /** What is in flight may fill the lane's share until the provider has answered or not, so many times. */
+  /** Messages in flight may fill the lane's share until the provider answers or times out, so many times. */
   async function silentMs(lane: number, timeouts: number): Promise<number> {
     const rate = (await cachedSender(deps.redis, lane))?.rate ?? 1
     return Math.max(longestMs, (TURNS / rate) * 1_000) + timeouts * deps.config.sendTimeoutMs
