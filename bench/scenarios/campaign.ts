@@ -4,7 +4,7 @@
 // each reading.
 
 import { readProgress } from '../../src/lanes/messages/records.ts'
-import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { findCampaign } from '../../src/recipients/campaigns.ts'
 import type { Bench } from '../bench.ts'

@@ -1,14 +1,7 @@
 // Accounts: the owners of everything else.
 import { z } from 'zod'
-import {
-  type AccountLimits,
-  type AccountSetting,
-  accountSettings,
-  LIMIT_SETTINGS,
-  type LimitSetting,
-  limitFields,
-  NEW_ACCOUNT,
-} from '../model/accounts/settings.ts'
+import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting, limitFields } from '../model/accounts/limits.ts'
+import { type AccountSetting, accountSettings, NEW_ACCOUNT } from '../model/accounts/settings.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, rootKeys } from '../redis/keys.ts'
 import { cached, createListed, isThere, nextId, readRecord } from '../redis/records.ts'

@@ -7,7 +7,7 @@ import {
   WEBHOOK_SECRETS,
   WEBHOOK_SECRETS_MAX,
   type WebhookSecretName,
-} from '../model/accounts/settings.ts'
+} from '../model/accounts/secrets.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
 import { cached, replaceField } from '../redis/records.ts'

@@ -6,7 +6,7 @@ import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
 import { listEndpoints } from '../events/store/endpoints.ts'
 import { type Resealed, type Seal, SealError } from '../kernel/seal.ts'
-import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/settings.ts'
+import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/secrets.ts'
 import { resealErasedKey } from '../people/opt-outs/erased.ts'
 import type { Redis } from '../redis/connect.ts'
 

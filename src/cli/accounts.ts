@@ -11,17 +11,16 @@ import {
   setAccountSettings,
 } from '../accounts/accounts.ts'
 import { addWebhookSecret, countWebhookSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { createSeal } from '../kernel/seal.ts'
+import { secretKeysOf } from '../kernel/secret-keys.ts'
+import { isLimitSetting, LIMIT_SETTINGS, limitSchema } from '../model/accounts/limits.ts'
 import {
-  isAccountSetting,
-  isLimitSetting,
   isWebhookSecret,
-  LIMIT_SETTINGS,
-  limitSchema,
   WEBHOOK_SECRETS,
   type WebhookSecretName,
   webhookSecretSchema,
-} from '../model/accounts/settings.ts'
+} from '../model/accounts/secrets.ts'
+import { isAccountSetting } from '../model/accounts/settings.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, listed, table, tableOf } from './print.ts'
 import { confirm, existingAccount, keptAccount, laneQueues } from './session.ts'

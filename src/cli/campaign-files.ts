@@ -1,10 +1,11 @@
 // campaigns: upload, export, refused. Files in and out of a campaign.
 import { resolve } from 'node:path'
 import { exportCampaign } from '../campaigns/commands/export.ts'
-import { incomingRows, uploadRecipients } from '../campaigns/commands/upload-rows.ts'
+import { incomingRows } from '../campaigns/commands/incoming-rows.ts'
+import { uploadRecipients } from '../campaigns/commands/upload-rows.ts'
 import { readAsSentence } from '../files/csv-head.ts'
 import { counted } from '../kernel/fault.ts'
-import type { ExportFormat } from '../model/campaigns/campaign.ts'
+import type { ExportFormat } from '../model/campaigns/file-formats.ts'
 import { idOf } from '../recipients/campaigns.ts'
 import { readRefused } from '../recipients/snapshot.ts'
 import { campaignArgument, existing, shown } from './campaign-summary.ts'

@@ -12,7 +12,8 @@ import {
   removeEndpoint,
 } from '../events/store/endpoints.ts'
 import { faultsOf } from '../kernel/fault.ts'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { createSeal } from '../kernel/seal.ts'
+import { secretKeysOf } from '../kernel/secret-keys.ts'
 import { newEndpointFields } from '../model/events/endpoint.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, type EventType } from '../model/events/event-schema.ts'
 import { redisNowMs } from '../redis/clock.ts'

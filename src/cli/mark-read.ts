@@ -2,7 +2,8 @@
 
 import { keptAccounts } from '../accounts/accounts.ts'
 import { findSender, providerSenderOf } from '../accounts/senders.ts'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { createSeal } from '../kernel/seal.ts'
+import { secretKeysOf } from '../kernel/secret-keys.ts'
 import { archiveOf } from '../lanes/archive/archive.ts'
 import { outcomeOf } from '../model/messages/outcome.ts'
 import { createReadReceipts } from '../providers/cloud-read.ts'

@@ -21,7 +21,7 @@ import {
 import { OBSTACLES, requeueMessage } from '../messages/requeue/requeue.ts'
 import { countMatching, isAnyMatching } from '../messages/requeue/search.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
-import { parseCampaignId } from '../model/campaigns/campaign.ts'
+import { parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { findCampaign } from '../recipients/campaigns.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'

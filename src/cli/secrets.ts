@@ -1,6 +1,7 @@
 // secrets rotate: seals tokens and webhook secrets anew under the first secret key.
 import { type Rotation, rotateSecrets } from '../admin/rotate-secrets.ts'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { createSeal } from '../kernel/seal.ts'
+import { secretKeysOf } from '../kernel/secret-keys.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import { CliFailure } from './failure.ts'
 import { type Verb, verb } from './verb.ts'

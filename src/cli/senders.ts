@@ -6,7 +6,8 @@ import { SenderTakenError } from '../accounts/add-sender.ts'
 import { DEFAULT_RATE, type Sender } from '../accounts/senders.ts'
 import { checkSender } from '../admin/check-sender.ts'
 import { changeSender, dropSender, makeSender, type SenderDeps, showSender, showSenders } from '../admin/senders.ts'
-import { createSeal, secretKeysOf } from '../kernel/seal.ts'
+import { createSeal } from '../kernel/seal.ts'
+import { secretKeysOf } from '../kernel/secret-keys.ts'
 import {
   isSenderName,
   marketingRouteSchema,

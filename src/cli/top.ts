@@ -2,7 +2,7 @@
 // everything stands now.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
-import { parseCampaignId } from '../model/campaigns/campaign.ts'
+import { parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { NO_REASON } from '../model/lanes/pause-reason.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'

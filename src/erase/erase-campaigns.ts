@@ -4,16 +4,17 @@
 
 import type { Log } from '../kernel/log.ts'
 import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
-import { type CampaignId, hasEnded } from '../model/campaigns/campaign.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
+import { hasEnded } from '../model/campaigns/lifecycle.ts'
 import { type Campaign, findCampaign, idOf } from '../recipients/campaigns.ts'
 import { type CampaignFiles, campaignsWithFiles } from '../recipients/files.ts'
+import { eraseInRows } from '../recipients/person-in-rows.ts'
 import {
   eraseAmongRefused,
   eraseInSnapshot,
   type FoundRecipient,
   findInSnapshot,
-} from '../recipients/person-in-files.ts'
-import { eraseInRows } from '../recipients/person-in-rows.ts'
+} from '../recipients/person-in-snapshot.ts'
 import { buildMessage, messageSpecOf } from '../recipients/recipient-message.ts'
 import { isUnsettled, readRecipientStates } from '../recipients/recipient-states.ts'
 import { CorruptRecordError } from '../redis/records.ts'

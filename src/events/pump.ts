@@ -10,7 +10,8 @@ import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 import type { Retries } from './retries.processor.ts'
 import { isFor } from './store/documents.ts'
 import { moveCursors, readCursors } from './store/endpoints.ts'
-import { ACCOUNT_SOURCE, type OutboxEntry, readRange } from './store/outbox.ts'
+import { ACCOUNT_SOURCE } from './store/outbox.ts'
+import { type OutboxEntry, readRange } from './store/outbox-entries.ts'
 
 /** Requests to one endpoint at a time, over as many connections. */
 export const MOST_AT_ONCE = 8

@@ -1,25 +1,22 @@
 // The relay: one worker at a time keeps the outboxes open and delivers events to the endpoints. Each endpoint has a loop of
-// its own, so that none waits for another.
+// its own (endpoint-delivery.ts), so that none waits for another.
 //
 // Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
 // compare-and-set (store/scripts/cursor-move.lua).
 
-import { listKeptSenders, type Sender } from '../accounts/senders.ts'
+import { listKeptSenders } from '../accounts/senders.ts'
 import type { Config } from '../kernel/config.ts'
-import { waitAtMost } from '../kernel/deadline.ts'
 import type { Log } from '../kernel/log.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
 import type { Seal } from '../kernel/seal.ts'
-import { createTargetAgent, createTargetRule, type TargetRule } from '../outbound/targets.ts'
+import { createTargetRule } from '../outbound/target-rule.ts'
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { withTimeout } from '../redis/errors.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
-import { execOrThrow } from '../redis/records.ts'
-import type { DeliveryDeps, Target } from './deliver.ts'
-import { createPump, MOST_AT_ONCE } from './pump.ts'
-import { createRetries } from './retries.processor.ts'
+import { noteStatus } from './delivery-status.ts'
+import { type EndpointDelivery, startEndpointDelivery } from './endpoint-delivery.ts'
 import { dueQueues, noteDue, noteLookedAt, noteQueues, type QueueOwner, removeQueue } from './store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
@@ -141,86 +138,4 @@ export function startRelay(deps: RelayDeps) {
       if (isRelay) await withTimeout(LAST_WORDS_MS, deleteIf(redis, rootKeys.relay, worker)).catch(() => {})
     },
   }
-}
-
-/** Wait (ms) of the pump after a failed round, as when Redis is away. */
-const TROUBLE_MS = 500
-
-type EndpointDelivery = ReturnType<typeof startEndpointDelivery>
-
-/** Starts delivering to an endpoint. */
-function startEndpointDelivery(
-  deps: DeliveryDeps & { config: Pick<Config, 'events'>; rule: TargetRule },
-  endpoint: Endpoint,
-  senders: ReadonlyMap<number, Sender>,
-) {
-  const stopping = new AbortController()
-  const target: Target = {
-    ...{ endpoint, senders, agent: createTargetAgent(deps.rule, MOST_AT_ONCE) },
-    ...{ failures: 0, pausedUntil: 0, successNotedAt: 0 },
-  }
-  const retries = createRetries(deps, target, stopping.signal)
-  const pump = createPump(deps, target, retries)
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      let waitMs = TROUBLE_MS
-      try {
-        waitMs = await pump.step(stopping.signal)
-      } catch (error) {
-        if (!stopping.signal.aborted) deps.log.warn({ endpoint: endpoint.id, err: error }, 'events.not_told')
-      }
-      await new Promise((resolve) => (waitMs === 0 ? setImmediate(resolve) : setTimeout(resolve, waitMs)))
-    }
-  }
-  const running = run()
-
-  return {
-    owner: { account: endpoint.account, id: endpoint.id },
-    target,
-    waiting: retries.waiting,
-    oldestWaiting: pump.oldestWaiting,
-
-    /** Updates its record. */
-    update(now: Endpoint, nowSenders: ReadonlyMap<number, Sender>): void {
-      // Enabled again: earlier failures do not count.
-      if (now.enabled && !target.endpoint.enabled) {
-        target.failures = 0
-        target.pausedUntil = 0
-      }
-      target.endpoint = now
-      target.senders = nowSenders
-    },
-
-    /** Checks its queue for due jobs. */
-    lookAtQueue: retries.look,
-
-    /** Ends within `limitMs`; deliveries in flight are aborted, and made again by the next relay. */
-    async stop(limitMs: number): Promise<void> {
-      stopping.abort()
-      await waitAtMost(limitMs, running)
-      await retries.stop(limitMs)
-      await target.agent.destroy()
-    },
-  }
-}
-
-// The state of delivery, for the metrics of every process: only the relay has it.
-
-/** Older figures are not shown. */
-const KEPT_MS = 30_000
-
-/** Stores the figures; `nowMs` is Redis' time. */
-async function noteStatus(redis: Redis, deliveries: readonly EndpointDelivery[], nowMs: number): Promise<void> {
-  const enabled = deliveries.filter(({ target }) => target.endpoint.enabled)
-  const waiting = await Promise.all(deliveries.map((delivery) => delivery.waiting()))
-  const since = Math.min(nowMs, ...enabled.map((delivery) => delivery.oldestWaiting() ?? nowMs))
-  const status = {
-    enabled: enabled.length,
-    failing: enabled.filter(({ target }) => target.failures > 0).length,
-    disabled: deliveries.length - enabled.length,
-    retrying: waiting.reduce((sum, count) => sum + count, 0),
-    oldest_seconds: Math.round((nowMs - since) / 1_000),
-  }
-  await execOrThrow(redis.multi().hset(rootKeys.eventStatus, status).pexpire(rootKeys.eventStatus, KEPT_MS))
 }

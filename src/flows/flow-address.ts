@@ -3,7 +3,8 @@
 import { invalidFields } from '../kernel/refusal.ts'
 import type { Seal } from '../kernel/seal.ts'
 import { newSecret } from '../outbound/signatures.ts'
-import { createTargetRule, whyUnsafe } from '../outbound/targets.ts'
+import { whyUnsafe } from '../outbound/target-check.ts'
+import { createTargetRule } from '../outbound/target-rule.ts'
 import type { Redis } from '../redis/connect.ts'
 import { addFlowSecret, hasFlowSecret, setFlowAddress } from './flow-settings.ts'
 

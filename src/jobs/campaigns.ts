@@ -1,9 +1,9 @@
 // The jobs of campaigns. `preflight` reads the recipients once and freezes them; `fan-out` puts their messages on the lane,
 // a few seconds' worth at a time, until all are done. Each has a queue of its own, so that reading long lists never delays
 // a lane. Both name the epoch of the campaign that they work for, and stop when a new one has begun.
+
 import { z } from 'zod'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
-import { MOST_IN_CHUNK } from '../model/campaigns/pace.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 
 /** Of fan-outs. */
 export const CAMPAIGN_QUEUE = 'campaigns'
@@ -21,33 +21,3 @@ export type CampaignPayload = z.infer<typeof campaignPayloadSchema>
 /** One job per piece of work: adding it again while it is there changes nothing. */
 export const campaignJobId = (job: CampaignJob, { lane, number }: CampaignId, epoch: number): string =>
   `${job}_${lane}_${number}_${epoch}`
-
-// The job `chunk`: recipients of a campaign that stand one after the other in its list, to be sent by one worker. It
-// names places and nothing else: who of them gets a message is decided by the campaign's recipient states and by each claim, so that
-// running a chunk twice, at the same time or never does no harm.
-
-export const CHUNK_JOB = 'chunk'
-
-export const chunkSchema = z.object({
-  v: z.literal(1),
-  /** Number of the campaign on its lane. */
-  run: z.number().int().positive(),
-  /** Place of the first recipient in the campaign's list, from 0. */
-  from: z.number().int().nonnegative(),
-  count: z.number().int().min(1).max(MOST_IN_CHUNK),
-})
-export type Chunk = z.infer<typeof chunkSchema>
-
-/**
- * Adding the same chunk again while it waits changes nothing. `by` names the process that feeds it: one that was
- * dropped with an earlier epoch of its campaign, or that BullMQ may have lost, is added under another name.
- */
-export const chunkJobId = ({ run, from, count }: Chunk, by: string): string => `chunk_${run}_${from}_${count}_${by}`
-
-const ID = /^chunk_(\d+)_(\d+)_(\d+)_/
-
-/** What the id of a waiting chunk says, without its job; undefined for any other text. */
-export function parseChunkJobId(id: string): { run: number; from: number; count: number } | undefined {
-  const match = ID.exec(id)
-  return match ? { run: Number(match[1]), from: Number(match[2]), count: Number(match[3]) } : undefined
-}

@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { textUpTo } from '../kernel/bounded.ts'
 import { type Fault, notOneOf, wrongKind } from '../kernel/fault.ts'
 import { instantSchema } from '../kernel/instant.ts'
-import { CAMPAIGN_STATES } from '../model/campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../model/campaigns/lifecycle.ts'
 import { CONTENT_TYPES } from '../model/messages/content.ts'
 import { STATES } from '../model/messages/lifecycle.ts'
 

@@ -27,11 +27,11 @@ const payloadSchema = z.object({
   sendAt: z.number().int().positive().optional(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
-  /** Number of the campaign of ours that it belongs to; see src/model/campaigns/campaign.ts. */
+  /** Number of the campaign of ours that it belongs to; see src/model/campaigns/campaign-id.ts. */
   run: z.number().int().positive().optional(),
   /**
    * Of a campaign's message: what was filled in for this recipient. It stands for the text, see
-   * recipients/recipient-message.ts.
+   * recipients/campaign-content.ts.
    */
   filled: z.array(z.string()).optional(),
   /** The route of its campaign, which overrules that of the sender. */

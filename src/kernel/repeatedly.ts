@@ -1,3 +1,4 @@
+// Work that a process repeats in the background.
 import type { Log } from './log.ts'
 
 /** Runs `work` at once and then again `ms` after each run has ended, until stopped. A failure is logged and tried again. */

@@ -1,58 +1,13 @@
-// Reads the jobs of messages that wait on a lane (a job is the record of its message until the first claim), and closes a lane for
-// good.
+// Reads the jobs of messages that wait on a lane. A job is the record of its message until the first claim. Reading takes nothing: the
+// claim of a message takes its job in the same step, so a worker that dies before that has changed nothing.
+
 import { sendPayloadSchema } from '../jobs/send.ts'
 import { messageId } from '../kernel/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
-import {
-  activeCampaignsKey,
-  inDoubtKey,
-  jobDeathsKey,
-  laneClosedKey,
-  laneReadersKey,
-  queuedAgainKey,
-} from '../redis/keys.ts'
+import { jobDeathsKey, laneReadersKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { jsonText } from '../redis/records.ts'
-import {
-  JOB,
-  laneBacklogKeys,
-  laneChunkKeys,
-  laneCounterKey,
-  laneDeadLettersKey,
-  laneJobKey,
-  laneMetaKey,
-} from './bullmq/layout.ts'
-
-const closeScript = defineScript(import.meta.url, 'lane-close')
-
-/** The sender of the lane was removed, so nothing can be added to it. */
-export class LaneClosedError extends Error {
-  override name = 'LaneClosedError'
-
-  constructor(lane: number) {
-    super(`the sender of lane ${lane} was removed`)
-  }
-}
-
-/**
- * Closes a lane without waiting, active or doubtful messages and without active campaigns; returns false when it has any of them. The
- * lane stays closed until its sender is added again, or until nothing of it is kept (forgetLane in lanes/control.ts).
- */
-export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
-  const keys = {
-    ...laneBacklogKeys(lane),
-    ...laneChunkKeys(lane),
-    inDoubt: inDoubtKey(lane),
-    queuedAgain: queuedAgainKey(lane),
-    activeCampaigns: activeCampaignsKey(lane),
-    closed: laneClosedKey(lane),
-  }
-  return (await closeScript(redis, keys)) === 1
-}
-
-/** Whether the lane's sender was removed. */
-export const isLaneClosed = async (redis: Redis, lane: number): Promise<boolean> =>
-  (await redis.exists(laneClosedKey(lane))) === 1
+import { JOB, laneBacklogKeys, laneCounterKey, laneDeadLettersKey, laneJobKey, laneMetaKey } from './bullmq/layout.ts'
 
 /** The payload of a job, from its text. */
 export const payloadText = jsonText.pipe(sendPayloadSchema)
@@ -78,9 +33,6 @@ export const jobStates = (redis: Redis, lane: number, ulids: readonly string[]):
       return name === null ? 'none' : reason === null ? 'waits' : 'dead_letter'
     }),
   )
-
-// The next jobs of a lane. Reading takes nothing: the claim of a message takes its job in the same step, so a worker that dies before
-// that has changed nothing.
 
 const nextScript = defineScript(import.meta.url, 'lane-next')
 const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')

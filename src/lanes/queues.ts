@@ -2,7 +2,7 @@
 // the ids of their messages in the index of the lane. Every process opens a queue when it first
 // needs it and keeps it; they all share the process's one connection.
 
-import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/campaigns.ts'
+import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../kernel/message-id.ts'
 import { createBatcher } from '../redis/batcher.ts'
@@ -21,7 +21,7 @@ import {
   laneQueue,
 } from './bullmq/layout.ts'
 import { openQueue, type Queue } from './bullmq/open-queue.ts'
-import { isLaneClosed, LaneClosedError } from './jobs.ts'
+import { isLaneClosed, LaneClosedError } from './closed-lanes.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
 
 /**

@@ -1,7 +1,7 @@
 // Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (due-lanes.ts).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { parseChunkJobId } from '../jobs/campaigns.ts'
+import { parseChunkJobId } from '../jobs/chunk.ts'
 import { masked } from '../kernel/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
 import { readHistory } from '../model/messages/history.ts'

@@ -7,7 +7,8 @@ import { z } from 'zod'
 import { TooLargeError } from '../files/drafts.ts'
 import type { ProviderSender } from '../model/provider.ts'
 import { causeOf, readText } from '../outbound/answers.ts'
-import { anywhere, createTargetAgent, createTargetRule } from '../outbound/targets.ts'
+import { createTargetAgent } from '../outbound/target-agent.ts'
+import { anywhere, createTargetRule } from '../outbound/target-rule.ts'
 import { parseJson } from './answer-body.ts'
 
 /** The largest file that WhatsApp takes from a person. */

@@ -1,7 +1,7 @@
 // Reads the statuses of a webhook: the outcomes of messages that we sent.
+
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
-import { providerName } from '../kernel/recipient.ts'
 import type { Evidence } from '../model/messages/lifecycle.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import { packPricing } from '../model/messages/pricing.ts'
@@ -70,35 +70,4 @@ export function problemOf(error: z.infer<typeof reportedError>): Problem {
   const details = error.error_data?.details ?? error.title
   const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`
   return { code: String(error.code), sentence: details ? `${sentence}: ${cutText(details, 200)}` : sentence }
-}
-
-// Reading preferences of a webhook: people who stop or resume the advertising of one of our numbers.
-
-/** That a person stops or resumes the advertising of one of our numbers. */
-export interface Preference {
-  phoneNumberId: string
-  /** Digits, the user id, or both. */
-  people: string[]
-  intent: 'stop' | 'resume'
-  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
-  atMs: number | undefined
-}
-
-const name = z.string().max(200).optional().catch(undefined)
-
-const item = z.object({
-  wa_id: name,
-  user_id: name,
-  category: z.string(),
-  value: z.enum(['stop', 'resume']),
-  timestamp: webhookTime.optional().catch(undefined),
-})
-
-/** One item of it; `other` for a preference about something else than advertising, undefined for what cannot be read. */
-export function readPreference(phoneNumberId: string, raw: unknown): Preference | 'other' | undefined {
-  const { data } = item.safeParse(raw)
-  if (data === undefined) return undefined
-  if (data.category !== 'marketing_messages') return 'other'
-  const people = [data.wa_id, data.user_id].flatMap((each) => (each && providerName(each)) || [])
-  return people.length === 0 ? undefined : { phoneNumberId, people, intent: data.value, atMs: data.timestamp }
 }

@@ -4,7 +4,8 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
-import { anywhere, createTargetAgent } from '../outbound/targets.ts'
+import { createTargetAgent } from '../outbound/target-agent.ts'
+import { anywhere } from '../outbound/target-rule.ts'
 import { parseJson } from './answer-body.ts'
 import { plainText } from './webhook-fields.ts'
 

@@ -2,7 +2,8 @@
 // reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
 import type { AccountUpdate, AccountUpdateField, FieldUpdate } from './account-updates.ts'
-import { type Preference, problemOf, reportedError } from './cloud-statuses.ts'
+import type { Preference } from './cloud-preferences.ts'
+import { problemOf, reportedError } from './cloud-statuses.ts'
 import * as ofAccount from './updates-of-accounts.ts'
 import * as ofTemplates from './updates-of-templates.ts'
 import { constant, metadata, plainText, spare, webhookTime } from './webhook-fields.ts'

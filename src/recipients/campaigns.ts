@@ -1,15 +1,9 @@
 // Campaign records: one hash each, on the same Redis slot as the lane's messages, so that one step claims a message and counts it here.
 // Every change of state is one Lua step that checks from which states it is allowed.
 import { z } from 'zod'
-import {
-  CAMPAIGN_MOVES,
-  CAMPAIGN_STATES,
-  type CampaignId,
-  type CampaignMove,
-  campaignId,
-  parseCampaignId,
-} from '../model/campaigns/campaign.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { preflightSchema, storedDefinitionSchema } from '../model/campaigns/definition.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../model/campaigns/lifecycle.ts'
 import { templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -26,7 +20,7 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { createListed, isThere, jsonText, nextId, readRecord } from '../redis/records.ts'
-import { type Parked, parkedOn } from './fan-out-state.ts'
+import { type Parked, parkedOn } from './parked-campaigns.ts'
 
 const optionalTime = z.coerce.number().int().optional()
 const rate = z.coerce.number().nonnegative()

@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import { SEPARATORS, type Separator } from '../files/csv-head.ts'
 import { receive } from '../files/drafts.ts'
 import { type FileStore, removeAll } from '../files/store.ts'
-import { type CampaignId, campaignId, parseCampaignId, type RowFormat } from '../model/campaigns/campaign.ts'
+import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
+import type { RowFormat } from '../model/campaigns/file-formats.ts'
 
 const CAMPAIGNS = 'campaigns/'
 

@@ -1,15 +1,12 @@
 // A cache of the campaigns that a process sends for, with their list open and their template compiled: every chunk needs both, and for a
 // small chunk they would cost more than its messages. A campaign that begins a new epoch is read again.
+
 import { type FileStore, isFilesAway } from '../files/store.ts'
-import type { SendPayload } from '../jobs/send.ts'
-import { acceptedAtMs, type MessageId } from '../kernel/message-id.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
-import { placeInId } from '../model/campaigns/message-ids.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignKey } from '../redis/keys.ts'
-import { findCampaign, idOf, runningOn } from './campaigns.ts'
-import { buildMessage, type MessageSpec, messageSpecOf } from './recipient-message.ts'
-import { readRecipientStates } from './recipient-states.ts'
+import { findCampaign, idOf } from './campaigns.ts'
+import { type MessageSpec, messageSpecOf } from './recipient-message.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
 /** Unused lists that are kept: each is some thousand lines. */
@@ -95,43 +92,4 @@ export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; vali
       return undefined
     },
   }
-}
-
-// Finds unclaimed messages of chunks, of which nothing but their place in the list is stored. Their id names the start of their campaign
-// and that place.
-
-/** Where lists are, and how long messages of a campaign without an end of its own may be sent. */
-export interface ListSettings {
-  files: FileStore
-  validityMs: { campaign: number }
-}
-
-/** The content of a message that waits in a chunk of a running campaign; else undefined. */
-export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettings): Promise<SendPayload | undefined> {
-  const { lane, ulid } = id
-  const [startedAt, place] = [acceptedAtMs(ulid), placeInId(ulid)]
-  for (const number of await startedThen(redis, lane, startedAt, place)) {
-    const campaign = await findCampaign(redis, { lane, number })
-    if (campaign?.state !== 'running' || place >= Math.min(campaign.next, campaign.total)) continue
-    const spec = messageSpecOf(campaign, lists.validityMs.campaign)
-    // On a machine without the list the message cannot be found.
-    const snapshot = await openSnapshot(lists.files, campaign, campaign.snapshot).catch(() => undefined)
-    if (snapshot === undefined) continue
-    const [recipient] = await snapshot.read(place, 1)
-    const message = recipient && buildMessage(spec, recipient, place)
-    if (message?.ulid !== ulid) continue
-    const [state] = await readRecipientStates(redis, campaign, place, 1)
-    return state === undefined ? message.payload : undefined
-  }
-  return undefined
-}
-
-/** Numbers of the lane's running campaigns that began at this time and have been fed beyond this place. */
-async function startedThen(redis: Redis, lane: number, startedAtMs: number, place: number): Promise<number[]> {
-  const running = await runningOn(redis, lane)
-  const found = await Promise.all(running.map((number) => redis.hmget(campaignKey(lane, number), 'started_at', 'next')))
-  return running.filter((_number, i) => {
-    const [startedAt, next] = found[i] ?? []
-    return Number(startedAt) === startedAtMs && place < Number(next)
-  })
 }

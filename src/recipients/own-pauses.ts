@@ -3,7 +3,7 @@
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { findSender } from '../accounts/senders.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
-import { type CampaignId, campaignId } from '../model/campaigns/campaign.ts'
+import { type CampaignId, campaignId } from '../model/campaigns/campaign-id.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Writes into the activity that Laneway has paused the campaign. Dying before it leaves the pause out of the log. */

@@ -4,9 +4,10 @@ import { csvRecords, EndlessRecordError } from '../files/csv.ts'
 import { columnName, type Separator } from '../files/csv-head.ts'
 import type { FileStore } from '../files/store.ts'
 import { createYielder } from '../files/yield-to-loop.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { campaignFolder, formatOf, readRowsFile, separatorOf } from './files.ts'
-import { createPersonFinder, type Span, thereOrNothing, writeOver } from './person-in-files.ts'
+import { type Span, thereOrNothing, writeOver } from './overwrite.ts'
+import { createPersonFinder } from './person-finder.ts'
 import { MAX_LINE } from './rows.ts'
 
 const NEWLINE = 10

@@ -3,7 +3,7 @@
 // it: a recipient with a state was claimed once and is never fed again.
 
 import { readProgress } from '../lanes/messages/records.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { LETTERS, STATES, type State } from '../model/messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignCountsKey, queuedAgainKey, recipientStatesKey } from '../redis/keys.ts'

@@ -5,7 +5,7 @@ import { columnName, quotedColumns } from '../files/csv-head.ts'
 import type { FileStore } from '../files/store.ts'
 import { createYielder } from '../files/yield-to-loop.ts'
 import { withoutNumbers } from '../kernel/masked.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { jsonText } from '../redis/records.ts'
 import { formatOf, readRowsFile, separatorOf } from './files.ts'
 

@@ -2,7 +2,7 @@
 //   recipients.ndjson   a line per recipient, in order: ["4917012345678","Ann","Berlin"], number and values filled in
 //   places.bin          where every 500th line begins, 8 bytes each, so that any recipient is found by one read
 //   refused.csv         who was left out, and why
-// Written once and never changed, except to erase a person: see person-in-files.ts.
+// Written once and never changed, except to erase a person: see person-in-snapshot.ts and person-in-rows.ts.
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { csvLine } from '../files/csv.ts'
 import { newDraft } from '../files/drafts.ts'
 import { type FileStore, readPart, removeAll } from '../files/store.ts'
-import type { CampaignId } from '../model/campaigns/campaign.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { jsonText, readRecord } from '../redis/records.ts'
 import { campaignFolder } from './files.ts'
 

@@ -227,7 +227,7 @@ export const replyWindowKey = (lane: number, name: string): string => `${lanePre
 /** LIST: the latest slots in which requests of the lane leave (µs), see lanes/messages/scripts/message-pace.lua. */
 export const laneSlotsKey = (lane: number): string => `${lanePrefix(lane)}:slots`
 
-/** STRING that is there once the lane's sender was removed, see closeLane in lanes/jobs.ts: nothing is put on the lane any more. */
+/** STRING that is there once the lane's sender was removed, see closeLane in lanes/closed-lanes.ts: nothing is put on the lane any more. */
 export const laneClosedKey = (lane: number): string => `${lanePrefix(lane)}:closed`
 
 /** STRING: which worker clears the waiting messages of a class, see lanes/scripts/lane-clear.lua. */
@@ -412,5 +412,5 @@ export const contactKeys = (account: number) => {
 export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
 /** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
 export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
-/** HASH campaign id → bytes of its rows, and `total`, see campaigns/store/quotas.ts. */
+/** HASH campaign id → bytes of its rows, and `total`, see campaigns/store/rows-quota.ts. */
 export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

@@ -5,7 +5,8 @@
 // A report may come late, and repeatedly. Its effects expire counting from the time that WhatsApp gives, and do not undo what a person has
 // resumed since then.
 import { findSender } from '../accounts/senders.ts'
-import { type CampaignRefusals, notifyCampaigns } from '../campaigns/fan-out/circuit-breaker.ts'
+import type { CampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
+import { notifyCampaigns } from '../campaigns/fan-out/throttling.ts'
 import type { Log } from '../kernel/log.ts'
 import { masked } from '../kernel/masked.ts'
 import { blockLane } from '../lanes/control.ts'

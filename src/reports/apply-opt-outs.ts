@@ -4,8 +4,10 @@ import { cachedAccount } from '../accounts/accounts.ts'
 import { type InboundMessage, namesOfWriter } from '../lanes/messages/inbound.ts'
 import type { Problem } from '../model/messages/outcome.ts'
 import { OPTED_OUT_THERE } from '../model/messages/provider-codes.ts'
-import { keywordIntent, type OptOutSource } from '../model/people/opt-out.ts'
-import { addOptOuts, optOutsHold, removeOptOuts } from '../people/opt-outs/opt-outs.ts'
+import type { OptOutSource } from '../model/people/opt-out.ts'
+import { keywordIntent } from '../model/people/opt-out-words.ts'
+import { optOutsHold } from '../people/opt-outs/opt-out-hold.ts'
+import { addOptOuts, removeOptOuts } from '../people/opt-outs/opt-outs.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** Kinds whose text the person has written or chosen. */

@@ -1,7 +1,7 @@
 // Shapes of what the console and `top` show: how everything stands at one moment, filled in by live/snapshots.ts, and the
 // history as a chart wants it, filled in by live/series.ts.
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../model/campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../model/campaigns/lifecycle.ts'
 import type { State } from '../model/messages/lifecycle.ts'
 import { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import { LANE_BOUNDS } from './lane-bound.ts'

@@ -5,7 +5,7 @@
 // `LIVES=500 npx vitest run campaign-lives` plays more of them, `LIVES_SEED=…` repeats a run.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { unsettled } from '../../src/model/campaigns/campaign.ts'
+import { unsettled } from '../../src/model/campaigns/progress.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { type Life, type Lives, OUTCOMES, startLives } from '../support/campaign-lives.ts'
 

@@ -1,7 +1,7 @@
 // Pins: the campaigns of a lane take turns, chunk by chunk, however many chunks one had there before another came. Real:
 // Redis, BullMQ.
 import { afterAll, expect, test } from 'vitest'
-import { parseChunkJobId } from '../../src/jobs/campaigns.ts'
+import { parseChunkJobId } from '../../src/jobs/chunk.ts'
 import { type LaneQueues, openLaneQueues, placeRoundRobin } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'

@@ -1,7 +1,7 @@
 // Pins: which dead letters can be queued again, and what queueing one again comes to when something else has happened to it
 // or to its lane since it was found. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { closeLane } from '../../src/lanes/jobs.ts'
+import { closeLane } from '../../src/lanes/closed-lanes.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { matchingDeadLetters, retryDeadLetter } from '../../src/messages/requeue/dead-letters.ts'
 import type { Redis } from '../../src/redis/connect.ts'

@@ -20,7 +20,8 @@ import {
   type TakenMedium,
   takeReceivedMedium,
 } from '../../src/gallery/received-media.ts'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { findInbound, storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type FetchDeps, fetchMedium } from '../../src/messages/received/fetch-medium.ts'

@@ -1,7 +1,7 @@
 // Pins: a worker whose log nobody reads any more goes on sending. Real: Redis, producer, simulator; the worker is a
 // process of its own, whose output goes into a pipe that is full after some hundred lines.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { secretKeysOf } from '../../src/kernel/seal.ts'
+import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { readStats } from '../../src/telemetry/store/history.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'

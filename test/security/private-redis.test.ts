@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bareEnvironment } from '../../src/kernel/config.ts'
 import { socketPath } from '../../src/kernel/redis-address.ts'
-import { SecretKeyError, secretKeysOf } from '../../src/kernel/seal.ts'
+import { SecretKeyError, secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
 import { openDataFolder } from '../../src/start/data-folder.ts'
 import {

@@ -1,7 +1,7 @@
 // A service for campaign tests: an account with a sender, a template whose body takes a name, contacts in a tag, and
 // short calls for everything a person does with a campaign.
 import { z } from 'zod'
-import { parseCampaignId } from '../../src/model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
 import { findCampaign } from '../../src/recipients/campaigns.ts'

@@ -2,7 +2,7 @@
 
 import { findSender } from '../../src/accounts/senders.ts'
 import type { FileStore } from '../../src/files/store.ts'
-import type { Chunk } from '../../src/jobs/campaigns.ts'
+import type { Chunk } from '../../src/jobs/chunk.ts'
 import { parseMessageId } from '../../src/kernel/message-id.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'

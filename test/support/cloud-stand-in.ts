@@ -1,7 +1,8 @@
 // A WhatsApp that answers as it is told, after as long as it is told: for answers that the simulator does not give.
 import { createServer } from 'node:http'
 import { setSenderAccess } from '../../src/accounts/senders.ts'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { listen } from '../testbed/free-port.ts'
 import { startCampaigns } from './campaigns.ts'
 import type { Service } from './service.ts'

@@ -4,7 +4,8 @@
 import { seedDemo } from '../../packages/simulator/demo/seed.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { createSeal, secretKeysOf } from '../../src/kernel/seal.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { type Service, startService } from './service.ts'
 
 export interface DemoWorld {

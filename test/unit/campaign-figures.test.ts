@@ -1,21 +1,14 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFailureBreaker } from '../../src/campaigns/fan-out/circuit-breaker.ts'
+import { createFailureBreaker } from '../../src/campaigns/fan-out/failure-share.ts'
 import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/feeding.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/kernel/message-id.ts'
-import {
-  CAMPAIGN_MOVES,
-  CAMPAIGN_STATES,
-  concluded,
-  secondsLeft,
-  sharesOf,
-  shownRate,
-  unsettled,
-} from '../../src/model/campaigns/campaign.ts'
 import { durationOf, lateOf } from '../../src/model/campaigns/definition.ts'
+import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/model/campaigns/lifecycle.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/model/campaigns/message-ids.ts'
 import { chunkOf, chunksAtOnce, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
+import { concluded, secondsLeft, sharesOf, shownRate, unsettled } from '../../src/model/campaigns/progress.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 
 describe('shares', () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { campaignSummary } from '../../src/cli/campaign-summary.ts'
 import { readAsSentence } from '../../src/files/csv-head.ts'
-import { sharesOf } from '../../src/model/campaigns/campaign.ts'
+import { sharesOf } from '../../src/model/campaigns/progress.ts'
 
 type Campaign = Parameters<typeof campaignSummary>[0]
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import * as client from '../../packages/client/src/contract.ts'
 import { contractOf, INTAKE_QUEUE, INTAKE_VERSION, intakeAnswers, intakeJobSchema } from '../../src/jobs/intake.ts'
-import { CAMPAIGN_STATES } from '../../src/model/campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../../src/model/campaigns/lifecycle.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { INTAKE_BEGINS } from '../support/state/queues.ts'
 

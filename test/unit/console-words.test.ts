@@ -17,7 +17,7 @@ import {
 } from '../../packages/console/src/logic/numbers.ts'
 import { plainText } from '../../packages/console/src/logic/plain-text.ts'
 import { stepText, timelineOf } from '../../packages/console/src/logic/timeline.ts'
-import { sharesOf } from '../../src/model/campaigns/campaign.ts'
+import { sharesOf } from '../../src/model/campaigns/progress.ts'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
 
 test.each([

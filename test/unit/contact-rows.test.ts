@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkContact, columnsOf } from '../../src/people/contacts/import-csv.ts'
+import { checkContact, columnsOf } from '../../src/people/contacts/contact-rows.ts'
 
 describe('the header', () => {
   test('names the columns in any order and case, with others between them', () => {

@@ -2,14 +2,14 @@
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { readCursor, writeCursor } from '../../src/events/store/pull.ts'
+import { readCursor, writeCursor } from '../../src/events/store/pull-cursor.ts'
 import { acceptedAtMs, newUlid } from '../../src/kernel/message-id.ts'
 import { isCidr } from '../../src/kernel/networks.ts'
 import { eventId, readEntry } from '../../src/model/events/outbox-entry.ts'
 import { probeWaitMs, retryWaitMs } from '../../src/model/events/retry-times.ts'
 import { retryAfterMs } from '../../src/outbound/answers.ts'
 import { newSecret, signatures } from '../../src/outbound/signatures.ts'
-import { createTargetRule, literalHost } from '../../src/outbound/targets.ts'
+import { createTargetRule, literalHost } from '../../src/outbound/target-rule.ts'
 
 describe('an entry of an outbox', () => {
   const ulid = newUlid(1_800_000_000_000)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compatibilityOf } from '../../src/gallery/media-type.ts'
+import { compatibilityOf } from '../../src/gallery/media-compatibility.ts'
 
 const KB = 1024
 const MB = 1024 * KB

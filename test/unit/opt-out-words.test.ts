@@ -1,6 +1,6 @@
 // Pins: which texts stop advertising and let it go on, in every writing of the words; and which do not.
 import { expect, test } from 'vitest'
-import { keywordIntent } from '../../src/model/people/opt-out.ts'
+import { keywordIntent } from '../../src/model/people/opt-out-words.ts'
 
 const WORDS = { stop: 'stop,unsubscribe', start: 'start' }
 

@@ -2,7 +2,8 @@
 // to 512 bytes, with nothing that names a person.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { datedPricing, packPricing, pricingOf, unpackPricing } from '../../src/model/messages/pricing.ts'
+import { datedPricing, pricingOf } from '../../src/model/messages/dated-pricing.ts'
+import { packPricing, unpackPricing } from '../../src/model/messages/pricing.ts'
 
 const back = (raw: unknown) => {
   const packed = packPricing(raw)

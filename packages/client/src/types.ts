@@ -4,8 +4,8 @@ import type { z } from 'zod'
 import type { campaignDocumentSchema } from '../../../src/campaigns/commands/campaign-document.ts'
 import type { IntakeContract, intakeAnswers, intakeJobSchema, intakeRefusalSchema } from '../../../src/jobs/intake.ts'
 import type { listedMessageSchema } from '../../../src/messages/lookup/message-schema.ts'
-import type { CAMPAIGN_STATES } from '../../../src/model/campaigns/campaign.ts'
 import type { definitionSchema } from '../../../src/model/campaigns/definition.ts'
+import type { CAMPAIGN_STATES } from '../../../src/model/campaigns/lifecycle.ts'
 import type {
   campaignEventData,
   endpointEventData,

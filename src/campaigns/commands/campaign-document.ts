@@ -1,8 +1,8 @@
 // The schema of a campaign document, the same over HTTP, on the command line and in the client. describe.ts fills it in.
 import { z } from 'zod'
 import { marketingRouteSchema } from '../../model/accounts/sender.ts'
-import { CAMPAIGN_STATES } from '../../model/campaigns/campaign.ts'
 import { preflightSchema, RESUME_CLASSES } from '../../model/campaigns/definition.ts'
+import { CAMPAIGN_STATES } from '../../model/campaigns/lifecycle.ts'
 import { LANE_WAIT_REASONS } from '../../model/lanes/lane-status.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import { RULE_WAIT_REASONS } from '../../model/portfolio.ts'

@@ -3,15 +3,9 @@
 import { findSender } from '../../accounts/senders.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
-import {
-  deliveredTotal,
-  hasEnded,
-  type Shares,
-  secondsLeft,
-  sharesOf,
-  shownRate,
-} from '../../model/campaigns/campaign.ts'
 import { durationOf, lateOf, type Preflight } from '../../model/campaigns/definition.ts'
+import { hasEnded } from '../../model/campaigns/lifecycle.ts'
+import { deliveredTotal, type Shares, secondsLeft, sharesOf, shownRate } from '../../model/campaigns/progress.ts'
 import { restingWaits } from '../../portfolios/resting.ts'
 import { peopleAllowed } from '../../portfolios/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'

@@ -5,15 +5,15 @@ import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
 import { markLane } from '../../lanes/queues.ts'
 import { rescheduleSweep } from '../../lanes/sweep-lists.ts'
-import type { AccountLimits } from '../../model/accounts/settings.ts'
+import type { AccountLimits } from '../../model/accounts/limits.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
   CAMPAIGN_MOVES,
-  type CampaignId,
   type CampaignMove,
   type CampaignState,
   hasEnded,
   TEMPLATE_PAUSED,
-} from '../../model/campaigns/campaign.ts'
+} from '../../model/campaigns/lifecycle.ts'
 import { WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
 import { type Campaign, findCampaign, type MoveOptions, moveCampaign, NOW } from '../../recipients/campaigns.ts'
 import { queuedMessagesOf } from '../../recipients/recipient-states.ts'

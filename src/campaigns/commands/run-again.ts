@@ -3,8 +3,8 @@
 
 import { cutText } from '../../kernel/cut-text.ts'
 import { Refusal } from '../../kernel/refusal.ts'
-import { isLaneClosed } from '../../lanes/jobs.ts'
-import { type CampaignId, parseCampaignId, sharesOf } from '../../model/campaigns/campaign.ts'
+import { isLaneClosed } from '../../lanes/closed-lanes.ts'
+import { type CampaignId, parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
   type Definition,
   NAME_MOST,
@@ -12,6 +12,7 @@ import {
   STATES_OF_CLASS,
   valueSourceKind,
 } from '../../model/campaigns/definition.ts'
+import { sharesOf } from '../../model/campaigns/progress.ts'
 import {
   type Campaign,
   countRun,

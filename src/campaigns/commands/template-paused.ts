@@ -2,7 +2,7 @@
 import { laneIdsOf } from '../../accounts/senders.ts'
 import type { TemplateName } from '../../accounts/template-states.ts'
 import { toldStatus } from '../../accounts/templates.ts'
-import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import { type Campaign, findCampaign, moveCampaign, runningOn } from '../../recipients/campaigns.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -1,8 +1,9 @@
 // Blocks or pauses a campaign that no worker can process, and gives the reason: one whose record cannot be read, or whose
 // preflight has failed several times.
 import type { Fault } from '../../kernel/fault.ts'
-import type { CampaignId, CampaignMove } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import type { Preflight } from '../../model/campaigns/definition.ts'
+import type { CampaignMove } from '../../model/campaigns/lifecycle.ts'
 import { moveCampaign } from '../../recipients/campaigns.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -1,56 +1,20 @@
-// The circuit breaker of a campaign. It pauses the campaign when too large a share of its latest messages failed, or when the first
-// answers show that all others would be refused as well.
+// The circuit breaker of a campaign: pauses it at the first refusals that concern all of it; the share of failures
+// (failure-share.ts) needs a hundred messages. Refused messages are proven unsent and stay queued for the resume, so almost nobody is
+// lost, however many were in flight.
+
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
-import { type CampaignId, TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import type { Outcome } from '../../model/messages/outcome.ts'
-import { codeEntry, isThrottling } from '../../model/messages/provider-codes.ts'
+import { codeEntry } from '../../model/messages/provider-codes.ts'
 import { latestOf, type Reported } from '../../model/messages/reported.ts'
 import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
-import { noteThrottled } from '../../recipients/fan-out-state.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { pauseCampaignsOf } from '../commands/template-paused.ts'
-
-/**
- * Messages that have ended so far, and how many of them badly: failed, or unproven because of the provider's answer or silence. Those
- * that failed because of their recipient, or are unproven because a worker died or was late, are not counted.
- */
-export interface Ends {
-  finished: number
-  failed: number
-}
-
-/** The share of failures is taken over at least so many of the latest messages. */
-const OVER = 100
-const LIMIT = 0.3
-/** Points kept; older ones are thinned out by leaving every second one. */
-const POINTS = 512
-
-/** Watches one campaign from now on; what failed before a person resumed it no longer counts. */
-export function createFailureBreaker() {
-  let points: Ends[] = []
-  return {
-    /** Adds the figures; returns the reason if the campaign must pause. */
-    check(now: Ends): string | undefined {
-      const from = points.findLast((point) => now.finished - point.finished >= OVER)
-      const last = points.at(-1)
-      // Rounds in which nothing ended must not thin out the earlier points.
-      if (last?.finished !== now.finished || last.failed !== now.failed) points.push(now)
-      if (points.length > POINTS) points = points.filter((_point, i) => i % 2 === 1)
-      if (from === undefined) return undefined
-      const finished = now.finished - from.finished
-      const failed = now.failed - from.failed
-      if (failed <= LIMIT * finished) return undefined
-      return `${failed} of the last ${finished} messages failed or are unproven, more than ${LIMIT * 100} %.`
-    },
-  }
-}
-
-// The fast breaker: pauses a campaign at the first refusals that concern all of it; the share of failures needs a hundred messages.
-// Refused messages are proven unsent and stay queued for the resume, so almost nobody is lost, however many were in flight.
 
 /**
  * Refusals in a row, with no message sent in between, that pause a campaign when each alone may be about one person's
@@ -154,12 +118,3 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
 /** Without WhatsApp's own words, which may quote the message. */
 export const inWords = (code: string): string =>
   /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
-
-/** Slows a lane's campaigns once any message was throttled. Repeating it does no harm. */
-export async function notifyCampaigns(
-  redis: Redis,
-  lane: number,
-  outcome: Extract<Outcome, { problem: unknown }>,
-): Promise<void> {
-  if (outcome.kind === 'lane_waits' && isThrottling(outcome.problem.code)) await noteThrottled(redis, lane)
-}

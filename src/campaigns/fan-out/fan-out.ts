@@ -14,8 +14,9 @@ import type { Log } from '../../kernel/log.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
 import { traceRound } from '../../kernel/tracing.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { type CampaignId, concluded, sharesOf, unsettled } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
+import { concluded, sharesOf, unsettled } from '../../model/campaigns/progress.ts'
 import {
   type Campaign,
   findCampaign,
@@ -24,8 +25,9 @@ import {
   NOW,
   sendCampaignHeartbeat,
 } from '../../recipients/campaigns.ts'
-import { advanceFanOut, type FanOutState, type Parking, parkCampaign } from '../../recipients/fan-out-state.ts'
+import { advanceFanOut, type FanOutState } from '../../recipients/fan-out-state.ts'
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import { type Parking, parkCampaign } from '../../recipients/parked-campaigns.ts'
 import { messageSpecOf } from '../../recipients/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../../recipients/snapshot.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -33,9 +35,10 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { blockBroken } from './block.ts'
-import { feed, requeueStuck } from './feed.ts'
+import { feed } from './feed.ts'
 import { mostFrequentCode } from './frequent-code.ts'
 import { createLocalStates, type LocalState, type LocalStates } from './local-state.ts'
+import { requeueStuck } from './lost-recipients.ts'
 
 /** Dependencies of a time slice of a fan-out. */
 export interface FanOutDeps {

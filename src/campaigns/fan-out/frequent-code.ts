@@ -1,6 +1,6 @@
 // The most frequent failure code among a campaign's latest messages, read once, when the circuit breaker pauses it.
 import { archiveOf } from '../../lanes/archive/archive.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, requeueableKey } from '../../redis/keys.ts'

@@ -2,13 +2,13 @@
 // after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/senders.ts'
-import { TEMPLATE_PAUSED } from '../../model/campaigns/campaign.ts'
+import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
-import { createFailureBreaker } from './circuit-breaker.ts'
-import { createStuckCheck } from './feed.ts'
+import { createFailureBreaker } from './failure-share.ts'
 import { createFeeding, createMeter } from './feeding.ts'
+import { createStuckCheck } from './lost-recipients.ts'
 
 /** Campaigns remembered; beyond that the least recently used are forgotten. Each is a few KB. */
 const MOST = 2_000

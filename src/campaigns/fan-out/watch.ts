@@ -4,7 +4,7 @@
 import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Refusal } from '../../kernel/refusal.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
   type ActiveCampaign,
   activeCampaigns,

@@ -12,7 +12,7 @@ import type { Config } from '../../kernel/config.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import type { Log } from '../../kernel/log.ts'
 import { mainForm } from '../../kernel/national-forms.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { compiledOf, durationOf, lateOf, type Preflight } from '../../model/campaigns/definition.ts'
 import { MAX_RECIPIENTS } from '../../model/campaigns/message-ids.ts'
 import { createNumberSet } from '../../model/campaigns/number-set.ts'
@@ -32,7 +32,8 @@ import { campaignKey } from '../../redis/keys.ts'
 import { templateProblem } from '../commands/template-problem.ts'
 import { blockChecked, nobody } from '../fan-out/block.ts'
 import { fileFaults, type UploadedFor, uploadFiles } from './campaign-files.ts'
-import { type Candidate, candidatesOf, SourceProblem, unknownTags, withoutOptedOut } from './recipient-sources.ts'
+import { withoutOptedOut } from './opt-out-filter.ts'
+import { type Candidate, candidatesOf, SourceProblem, unknownTags } from './recipient-sources.ts'
 
 /** Dependencies of a preflight. */
 export interface PreflightDeps {

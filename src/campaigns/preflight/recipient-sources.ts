@@ -1,5 +1,6 @@
 // Where the recipients of a campaign come from, each source as a stream of candidates: contacts by tag, rows of an
 // uploaded file, or those of an earlier campaign whose message is in one state.
+
 import { cachedSender } from '../../accounts/senders.ts'
 import { knownTemplate } from '../../accounts/templates.ts'
 import { cellFault } from '../../files/csv-head.ts'
@@ -8,7 +9,7 @@ import type { Fault } from '../../kernel/fault.ts'
 import { parseListedPhone } from '../../kernel/recipient.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
-import { parseCampaignId } from '../../model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import { type Definition, STATES_OF_CLASS } from '../../model/campaigns/definition.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
 import type { ValueSource } from '../../model/campaigns/parameters.ts'
@@ -17,7 +18,6 @@ import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { type Member, readMembers } from '../../people/contacts/contacts.ts'
 import { findTag } from '../../people/contacts/tags.ts'
 import { namesOfPeople } from '../../people/names/names.ts'
-import { optedOutAmong } from '../../people/opt-outs/opt-outs.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { type Campaign, findCampaign, idOf, isKept } from '../../recipients/campaigns.ts'
@@ -199,41 +199,5 @@ async function* earlier(
       else yield { kind: 'found', where: `recipient ${index + i + 1} of ${recipients.campaign}`, to, values }
     }
     index += people.length
-  }
-}
-
-// Refuses candidates who have opted out, so that the figures of a campaign are right before it starts. Later opt-outs are checked before
-// a message is claimed.
-
-/** Candidates that are checked together. */
-const AT_ONCE = 500
-
-/** The same candidates in their order; those who have opted out are refused. */
-export async function* withoutOptedOut(
-  redis: Redis,
-  account: number,
-  candidates: AsyncIterable<Candidate>,
-): AsyncGenerator<Candidate> {
-  let some: Candidate[] = []
-  for await (const candidate of candidates) {
-    some.push(candidate)
-    if (some.length < AT_ONCE) continue
-    yield* judged(redis, account, some)
-    some = []
-  }
-  yield* judged(redis, account, some)
-}
-
-async function* judged(redis: Redis, account: number, some: readonly Candidate[]): AsyncGenerator<Candidate> {
-  const found = some.filter((each) => each.kind === 'found')
-  const to = found.map((each) => each.to)
-  const optedOut = await optedOutAmong(redis, account, await namesOfPeople(redis, account, to))
-  const refused = new Set<Candidate>([...optedOut].flatMap((at) => found[at] ?? []))
-  for (const each of some) {
-    if (each.kind !== 'found' || !refused.has(each)) yield each
-    else {
-      const { where, to: phone } = each
-      yield { kind: 'refused', where, phone, reason: 'opted_out', explanation: 'the person wants no advertising' }
-    }
   }
 }

@@ -1,13 +1,9 @@
 // The list of an account's campaigns, a page at a time. Before the page only states are read, and of the campaigns on it
 // neither components nor template: a page has up to 1,000 of them.
 import { z } from 'zod'
-import {
-  CAMPAIGN_STATES,
-  type CampaignId,
-  type CampaignState,
-  parseCampaignId,
-} from '../../model/campaigns/campaign.ts'
+import { type CampaignId, parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import { listedDefinitionSchema } from '../../model/campaigns/definition.ts'
+import { CAMPAIGN_STATES, type CampaignState } from '../../model/campaigns/lifecycle.ts'
 import { campaignSchema, idOf, isKept } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'

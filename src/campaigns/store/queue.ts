@@ -7,7 +7,7 @@ import {
   PREFLIGHT_QUEUE,
 } from '../../jobs/campaigns.ts'
 import { LAST_PRIORITY, openQueue, promote } from '../../lanes/bullmq/open-queue.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inTime } from '../../redis/errors.ts'
 import { activeCampaignsKey, sharedQueuePrefix } from '../../redis/keys.ts'

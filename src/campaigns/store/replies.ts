@@ -2,7 +2,7 @@
 // (campaigns/replies.processor.ts) and sets a bit for its recipient, so that each counts once. A process that dies in between leaves the
 // message queued; counting it again changes nothing.
 import { z } from 'zod'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignRepliedKey, repliesKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'

@@ -1,10 +1,10 @@
 // The outboxes of lanes. A lane writes events only while it has an outbox, a stream that this file creates and removes: for
 // an account that has an endpoint, or has pulled events lately. Other accounts pay nothing for events.
+
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { listSenders } from '../../accounts/senders.ts'
-import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
@@ -133,28 +133,4 @@ async function endListening(redis: Redis, account: number, retentionMs: number):
   const closeRest = await markOutboxes(redis, account, await sourcesOf(redis, account))
   if ((await stateOf(redis, account, retentionMs, true)) !== 'over') return listen(redis, account)
   await closeRest()
-}
-
-// Reading outboxes. They are written in the steps that change a message, a campaign or a sender.
-
-/** An entry and its events; none in one that only opens the outbox. */
-export interface OutboxEntry {
-  source: number
-  entry: string
-  events: readonly PlacedEvent[]
-}
-
-/** The entries of a range of ids, both ends as XRANGE takes them. */
-export async function readRange(
-  redis: Redis,
-  account: number,
-  source: number,
-  range: { from: string; to: string; most: number },
-): Promise<OutboxEntry[]> {
-  const found = await redis.xrange(sourceKey(account, source), range.from, range.to, 'COUNT', range.most)
-  return found.map(([entry, fields]) => ({
-    source,
-    entry,
-    events: readEntry(source, entry, fields[fields.indexOf(ENTRY_FIELD) + 1] ?? ''),
-  }))
 }

@@ -11,7 +11,8 @@ import { eventKeys } from '../../redis/keys.ts'
 import { isThere, jsonText, readRecord } from '../../redis/records.ts'
 import { isFor } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
-import { readRange, sourcesOf } from './outbox.ts'
+import { sourcesOf } from './outbox.ts'
+import { readRange } from './outbox-entries.ts'
 
 const KEEP_MS = 9 * 86_400_000
 

@@ -2,7 +2,8 @@
 // and the pricing. A field that cannot be read, such as an id sealed under a key that is gone, is null and hides no other.
 
 import { z } from 'zod'
-import { type Pricing, pricingOf } from '../../model/messages/pricing.ts'
+import { pricingOf } from '../../model/messages/dated-pricing.ts'
+import type { Pricing } from '../../model/messages/pricing.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'

@@ -5,9 +5,9 @@ import { z } from 'zod'
 import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
 import { openTextOr, sealText } from '../../kernel/sealed.ts'
 import { CONTENT_TYPES, type Content } from '../../model/messages/content.ts'
+import { pricingOf } from '../../model/messages/dated-pricing.ts'
 import { STATES, stateOf } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { pricingOf } from '../../model/messages/pricing.ts'
 import { jsonText, sealedText } from '../../redis/records.ts'
 import type { NewMessage } from './new-message.ts'
 
@@ -32,7 +32,7 @@ export const FIELDS = {
   /** May be sealed. Missing for a message of a campaign. */
   text: 'x',
   /**
-   * Of a campaign's message: the values filled in, from which its text is made (recipients/recipient-message.ts); may be sealed.
+   * Of a campaign's message: the values filled in, from which its text is made (recipients/campaign-content.ts); may be sealed.
    */
   filled: 'v',
   /** `t` or `c`. */
@@ -55,7 +55,7 @@ export const FIELDS = {
   waves: 'q',
   /** Since when WhatsApp holds back what was sent (epoch ms). */
   heldSince: 'z',
-  /** WhatsApp's latest pricing and its time, see src/model/messages/pricing.ts. */
+  /** WhatsApp's latest pricing and its time, see src/model/messages/dated-pricing.ts. */
   pricing: 'c',
   /** A word of WhatsApp's acknowledgement that we do not know. */
   messageStatus: 'm',

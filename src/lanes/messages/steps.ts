@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
+import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { readHistory } from '../../model/messages/history.ts'
 import {
   type Evidence,
@@ -14,7 +15,6 @@ import {
   type Verdict,
 } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { datedPricing } from '../../model/messages/pricing.ts'
 import { createBatcher, isUnreplicated, repliesOrUnreplicated } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {

@@ -2,7 +2,7 @@
 // shown as. WhatsApp itself would say so only after the send.
 
 import { findFile } from '../../gallery/files.ts'
-import { whyNotSentAs } from '../../gallery/media-type.ts'
+import { whyNotSentAs } from '../../gallery/media-compatibility.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { type GalleryReference, galleryFilesIn } from '../../model/messages/content-files.ts'

@@ -2,7 +2,7 @@
 // short or empty and still carry a cursor to go on from.
 import type { Sender } from '../../accounts/senders.ts'
 import { archiveOf, type Candidate, type Cursor } from '../../lanes/archive/archive.ts'
-import type { ListSettings } from '../../recipients/open-campaigns.ts'
+import type { ListSettings } from '../../recipients/message-in-chunk.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { findMessage } from './lookup.ts'

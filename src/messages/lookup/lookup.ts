@@ -1,18 +1,17 @@
-import { cachedSender, type Sender } from '../../accounts/senders.ts'
+// One message by our id, wherever it is: its record, else the job that nobody has claimed, else its place in a chunk.
+
+import type { Sender } from '../../accounts/senders.ts'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../../kernel/message-id.ts'
-import { archiveOf, type InboundMessage, type KeptMessage } from '../../lanes/archive/archive.ts'
-import { type CancelResult, cancelMessage } from '../../lanes/cancel-message.ts'
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
-import { campaignId } from '../../model/campaigns/campaign.ts'
+import { campaignId } from '../../model/campaigns/campaign-id.ts'
 import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { deadLetter } from '../../model/messages/outcome.ts'
-import { findInChunk, type ListSettings } from '../../recipients/open-campaigns.ts'
-import { campaignText } from '../../recipients/recipient-message.ts'
+import { campaignText } from '../../recipients/campaign-content.ts'
+import { findInChunk, type ListSettings } from '../../recipients/message-in-chunk.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/records.ts'
-import type { Delivery } from './message-schema.ts'
 
 /** One message as lookups show it. Times are epoch ms; `state` is the shown one, see lifecycle.ts. */
 export interface FoundMessage {
@@ -142,51 +141,3 @@ export function infoStatus(state: State): 'success' | 'pending' | 'failed' | 'un
 
 /** Whether a lane's sender belongs to the account. */
 export const owns = (sender: Sender | undefined, account: number): sender is Sender => sender?.account === account
-
-// A message of an account by the id that its client has: one that was sent, by our id, or one that was received, by
-// WhatsApp's.
-
-export type OwnMessage = { message: FoundMessage; sender: Sender } | { inbound: InboundMessage }
-
-/** Undefined for one that does not exist, has expired, or belongs to another account. */
-export async function findOwnMessage(
-  redis: Redis,
-  account: number,
-  name: string,
-  nowMs: number,
-  lists: ListSettings,
-): Promise<OwnMessage | undefined> {
-  const id = parseMessageId(name)
-  if (!id) {
-    const inbound = await archiveOf(redis).find({ account, id: name })
-    return inbound && { inbound }
-  }
-  const sender = await cachedSender(redis, id.lane)
-  const message = owns(sender, account) ? await findMessage(redis, id, nowMs, lists) : undefined
-  return sender && message ? { message, sender } : undefined
-}
-
-/** The state of its delivery. */
-export function deliveryOf(found: OwnMessage): Delivery {
-  if ('inbound' in found) return { status: 'delivered', error_message: null }
-  const { state, problem } = found.message
-  const tells = ['failed', 'unconfirmed', 'unknown'].includes(state)
-  return { status: state, error_message: tells ? (problem?.sentence ?? null) : null }
-}
-
-/**
- * Cancels the message unless it was claimed, has ended or is past its validity. A message in a chunk first gets a job of its own, which is
- * cancelled: if the process dies in between, that job sends it, as without the request.
- */
-export async function cancelWherever(
-  deps: { redis: Redis; queues: LaneQueues; config: ListSettings & { retentionMs: number } },
-  id: MessageId,
-): Promise<CancelResult> {
-  const { redis, queues, config } = deps
-  const result = await cancelMessage(deps, id, config.retentionMs)
-  if (result.verdict !== 'missing') return result
-  const payload = await findInChunk(redis, id, config)
-  if (payload === undefined) return cancelMessage(deps, id, config.retentionMs)
-  await queues.add(messageId(id.lane, id.ulid), payload)
-  return cancelMessage(deps, id, config.retentionMs)
-}

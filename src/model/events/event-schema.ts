@@ -1,6 +1,6 @@
 // An event as a document, as it is pulled and as an endpoint gets it.
 import { z } from 'zod'
-import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../campaigns/lifecycle.ts'
 import { messageClassSchema } from '../messages/content.ts'
 import { STATES, type State } from '../messages/lifecycle.ts'
 import { pricingSchema } from '../messages/pricing.ts'

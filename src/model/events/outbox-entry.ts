@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { acceptedAtMs } from '../../kernel/message-id.ts'
 import { openTextOr } from '../../kernel/sealed.ts'
-import { CAMPAIGN_STATES } from '../campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../campaigns/lifecycle.ts'
 import { type State, shownState, stateOf } from '../messages/lifecycle.ts'
 import type { Problem } from '../messages/outcome.ts'
 

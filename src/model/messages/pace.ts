@@ -45,7 +45,7 @@ const FAST_A_SECOND = 500
 /**
  * A claim further ahead of its slot is refused; workers claim a little less far ahead (worker/sending/lane-loop.ts). For
  * campaigns this is so short that an answer about opt-outs from before the claim still counts when the message leaves
- * (people/opt-outs/opt-outs.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
+ * (people/opt-outs/opt-out-hold.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
  * they leave in the first of these (worker/sending/lane-slots.ts).
  */
 const MOST_CAMPAIGN_AHEAD_MS = 170

@@ -1,5 +1,6 @@
 // WhatsApp's pricing of a message. In the usual words it is packed into two characters, since millions are kept; otherwise it is
 // JSON of at most 512 bytes. Pure.
+
 import { z } from 'zod'
 import { withoutNumbers } from '../../kernel/masked.ts'
 
@@ -115,26 +116,4 @@ function parsed(json: string): Pricing | undefined {
   } catch {
     return undefined
   }
-}
-
-// In a record it is preceded by its time in base 36, so that of several the last one counts.
-
-/** How far WhatsApp's clock may be behind ours (s). */
-const BEHIND = 3_600
-/** Of one second the status that comes later in a message's life counts. */
-const RANKS = { failed: 0, sent: 1, delivered: 2, read: 3 } as const
-
-/** The pricing of a status at this time, as an argument of the message's step. */
-export function datedPricing(
-  packed: string,
-  { status, atMs, acceptedAtMs }: { status: keyof typeof RANKS; atMs: number; acceptedAtMs: number },
-): string {
-  const seconds = Math.max(0, Math.floor((atMs - acceptedAtMs) / 1_000) + BEHIND)
-  return (4 * seconds + RANKS[status]).toString(36) + packed
-}
-
-/** The pricing in a record. */
-export function pricingOf(stored: string): Pricing | undefined {
-  const brace = stored.indexOf('{')
-  return unpackPricing(brace < 0 ? stored.slice(-2) : stored.slice(brace))
 }

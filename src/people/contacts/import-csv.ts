@@ -1,16 +1,21 @@
-// Importing a CSV file of contacts, from wherever its bytes come.
+// Imports a CSV file of contacts, from wherever its bytes come, in flat memory: rows are read and checked, and stored a thousand at a
+// time while the next thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
-import { z } from 'zod'
 import { type CsvRecord, csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
-import { cellFault, columnName, quotedColumns } from '../../files/csv-head.ts'
 import { createDoubts } from '../../files/doubtful-text.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
-import { parseListedPhone } from '../../kernel/recipient.ts'
 import { doesNotExist, refusedFile } from '../../kernel/refusal.ts'
-import { isVisible } from '../../kernel/visible.ts'
 import { createNumberSet } from '../../model/campaigns/number-set.ts'
 import type { Redis } from '../../redis/connect.ts'
+import {
+  type ContactCells,
+  type ContactColumns,
+  cellsOf,
+  checkContact,
+  columnsOf,
+  HeaderError,
+} from './contact-rows.ts'
 import { ContactsFullError, importContacts } from './contacts.ts'
 import { tooManyContacts } from './one-contact.ts'
 import { createTag, findTag, type Tag } from './tags.ts'
@@ -57,9 +62,6 @@ async function tagOf(redis: Redis, account: number, typed: string): Promise<Tag>
   if (tag === undefined) throw doesNotExist(`The list ${typed}`)
   return tag
 }
-
-// Imports a CSV file of contacts in flat memory: rows are read and checked, and stored a thousand at a time while the next
-// thousand are read. Doing it again is harmless: a contact is known by its phone number.
 
 /** Most rows that the store takes in one call. */
 const BATCH = 1_000
@@ -145,72 +147,4 @@ async function importContactRows(
   }
   await finish()
   return { ...counts, warnings: doubts.sentences() }
-}
-
-const COLUMNS = ['name', 'phone', 'email'] as const
-type Column = (typeof COLUMNS)[number]
-
-/** The cells of one record by their meaning, trimmed; a column that the file has not is empty. */
-export type ContactCells = Readonly<Record<Column, string>>
-
-/** Where each column stands in the file. */
-export interface ContactColumns {
-  at: Readonly<Record<Column, number>>
-  /** Cells in the header. */
-  count: number
-}
-
-/** A file whose first line does not say where its columns are. */
-class HeaderError extends Error {
-  override name = 'HeaderError'
-}
-
-/** Finds the columns by the header, in any order and case; columns of other names are left out. Throws a HeaderError without `phone`. */
-export function columnsOf(header: readonly string[]): ContactColumns {
-  const names = header.map((cell) => columnName(cell).toLowerCase())
-  const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column))
-  if (twice !== undefined) throw new HeaderError(`expected one column "${twice}", got several`)
-  const at = { name: names.indexOf('name'), phone: names.indexOf('phone'), email: names.indexOf('email') }
-  if (at.phone === -1) {
-    throw new HeaderError(
-      `expected a header with the column phone, and name and email if wanted, got ${quotedColumns(header)}`,
-    )
-  }
-  return { at, count: header.length }
-}
-
-/** The cells of the three known columns, trimmed and otherwise as they stand in the file. */
-export function cellsOf(cells: readonly string[], columns: ContactColumns): ContactCells {
-  const cell = (column: Column): string => cells[columns.at[column]]?.trim() ?? ''
-  return { name: cell('name'), phone: cell('phone'), email: cell('email') }
-}
-
-const NAME_MAX = 255
-const emailSchema = z.email().max(254)
-
-/**
- * The contact's cells with the phone as digits, or why the record is refused. A line break in one of the cells is
- * refused too: nearly always it is a quote that was not closed, and the following records would vanish in a name.
- */
-export function checkContact(
-  record: readonly string[],
-  columns: ContactColumns,
-): { contact: ContactCells } | { refused: string } {
-  // Spreadsheets leave out empty cells at the end of a line, or add some.
-  if (record.slice(columns.count).some((cell) => cell.trim() !== '')) {
-    return { refused: `expected ${columns.count} cells, got ${record.length}` }
-  }
-  const cells = cellsOf(record, columns)
-  for (const column of COLUMNS) {
-    const fault = cellFault(cells[column])
-    if (fault !== undefined) return { refused: `${column}: ${fault}` }
-  }
-  if (cells.phone === '') return { refused: 'phone: required' }
-  const phone = parseListedPhone(cells.phone)
-  if (!phone.ok) return { refused: `phone: ${phone.message}` }
-  if (cells.name.length > NAME_MAX) return { refused: `name: at most ${NAME_MAX} characters, got ${cells.name.length}` }
-  if (cells.email !== '' && !emailSchema.safeParse(cells.email).success) {
-    return { refused: 'email: not an email address' }
-  }
-  return { contact: { ...cells, name: isVisible(cells.name) ? cells.name : '', phone: phone.digits } }
 }

@@ -5,7 +5,6 @@
 // A change applies to all known names of a person, and is stored under each; for a number with several forms, under the first form used.
 // An opt-out under any name is an opt-out of the person.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { iso } from '../../kernel/instant.ts'
 import { mainForm, withForms } from '../../kernel/national-forms.ts'
@@ -218,16 +217,3 @@ function shown(person: string, at: number, times: string | null): OptOut {
   const [first] = said.flatMap(([source]) => OPT_OUT_SOURCES.filter((known) => known === source))
   return { person, source: first ?? 'http', since: iso(at) }
 }
-
-// Why an opt-out holds from its answer on, although workers check opt-outs before a message leaves and not in the step that claims it: a
-// check is valid for LOOK_GOOD_FOR_MS, and a message that leaves later is checked again, also by a process that was frozen meanwhile. A
-// caller that confirms an opt-out first waits longer than that, so that every earlier check has expired. No coordination with workers is
-// needed.
-
-/** Counted from before the check was sent, and also while the machine is suspended (deadline.ts). */
-export const LOOK_GOOD_FOR_MS = 500
-/** Longer by the time that a request needs to reach WhatsApp, and by the possible difference of clocks. */
-const HOLD_MS = 550
-
-/** Resolves once no advertising leaves to those whose opt-outs were written before. */
-export const optOutsHold = (): Promise<void> => pause(HOLD_MS)

@@ -2,15 +2,9 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { LaneStats } from '../../lanes/stats.ts'
-import {
-  CAMPAIGN_STATES,
-  deliveredTotal,
-  hasEnded,
-  parseCampaignId,
-  secondsLeft,
-  sharesOf,
-  shownRate,
-} from '../../model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../model/campaigns/campaign-id.ts'
+import { CAMPAIGN_STATES, hasEnded } from '../../model/campaigns/lifecycle.ts'
+import { deliveredTotal, secondsLeft, sharesOf, shownRate } from '../../model/campaigns/progress.ts'
 import type { RuleWaits } from '../../portfolios/resting.ts'
 import { countsAsideOf, countsOf } from '../../recipients/recipient-states.ts'
 import type { Redis } from '../../redis/connect.ts'

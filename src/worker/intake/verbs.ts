@@ -21,10 +21,10 @@ import { fieldNamesOf } from '../../kernel/field-names.ts'
 import { parsePerson } from '../../kernel/recipient.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-message.ts'
-import { deliveryOf, findOwnMessage } from '../../messages/lookup/lookup.ts'
+import { deliveryOf, findOwnMessage } from '../../messages/lookup/own-message.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns.ts'
-import type { ListSettings } from '../../recipients/open-campaigns.ts'
+import type { ListSettings } from '../../recipients/message-in-chunk.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** Dependencies of intake jobs, besides those of accepting a message. */

@@ -19,7 +19,7 @@ import {
   type SweepList,
 } from '../../lanes/sweep-lists.ts'
 import { deadLetter, workerLost } from '../../model/messages/outcome.ts'
-import { createCampaignContent } from '../../recipients/recipient-message.ts'
+import { createCampaignContent } from '../../recipients/campaign-content.ts'
 import { trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'

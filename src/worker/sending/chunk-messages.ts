@@ -1,14 +1,14 @@
 // The messages of a chunk that are left to send: those of recipients that were not claimed, have no job of their own and
 // were not erased. Messages that must not be sent are ended here.
 
-import type { Chunk } from '../../jobs/campaigns.ts'
+import type { Chunk } from '../../jobs/chunk.ts'
 import type { Config } from '../../kernel/config.ts'
 import { messageId } from '../../kernel/message-id.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { jobStates } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { jobKey } from '../../lanes/messages/steps.ts'
-import type { CampaignId } from '../../model/campaigns/campaign.ts'
+import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import type { OpenCampaign } from '../../recipients/open-campaigns.ts'
 import { type MessageSpec, payloadOf, ulidOf } from '../../recipients/recipient-message.ts'

@@ -1,7 +1,7 @@
 // The BullMQ Worker that takes the chunks of a lane. While Redis is away or full, a chunk goes back to wait.
 
 import { cachedSender } from '../../accounts/senders.ts'
-import { chunkSchema } from '../../jobs/campaigns.ts'
+import { chunkSchema } from '../../jobs/chunk.ts'
 import type { Log } from '../../kernel/log.ts'
 import { laneChunkQueue } from '../../lanes/bullmq/layout.ts'
 import { endJob, openWorker, returnToQueue, unrecoverable, type Worker } from '../../lanes/bullmq/worker.ts'

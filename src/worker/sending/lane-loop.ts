@@ -16,7 +16,7 @@ import type { Take, Taken } from './take.ts'
 /**
  * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits for what a
  * campaign has claimed, and the answer to whether a recipient has opted out must still count when the message leaves
- * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-outs.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
+ * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-out-hold.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150

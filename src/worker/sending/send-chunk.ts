@@ -7,7 +7,7 @@
 // lost chunk again.
 
 import { isFilesAway } from '../../files/store.ts'
-import type { Chunk } from '../../jobs/campaigns.ts'
+import type { Chunk } from '../../jobs/chunk.ts'
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { moveCampaign } from '../../recipients/campaigns.ts'
 import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../../recipients/open-campaigns.ts'

@@ -1,7 +1,7 @@
 // A campaign whose only worker, and with it the fan-out, is killed again and again: each time the cursor in its list has
 // moved, which is at the boundary of a chunk, and in another scenario every two seconds. Every recipient gets the
 // message once or is flagged, and the campaign's figures add up at every reading.
-import { parseCampaignId } from '../../../src/model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../../src/model/campaigns/campaign-id.ts'
 import { findCampaign } from '../../../src/recipients/campaigns.ts'
 import { describeCampaign, isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'

@@ -4,7 +4,7 @@
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { messageId } from '../../../src/kernel/message-id.ts'
 import { CAMPAIGN_PRIORITY, openLaneQueues } from '../../../src/lanes/queues.ts'
-import { parseCampaignId } from '../../../src/model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../../src/model/campaigns/campaign-id.ts'
 import { campaignMessageUlid } from '../../../src/model/campaigns/message-ids.ts'
 import { findCampaign } from '../../../src/recipients/campaigns.ts'
 import { describeCampaign, isCampaignDone, judgeCampaign, startCampaign } from '../campaign.ts'

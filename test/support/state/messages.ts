@@ -2,7 +2,7 @@
 // through, and what holds them back; and of the campaigns that they are of.
 
 import type { MessageId } from '../../../src/kernel/message-id.ts'
-import type { CampaignId } from '../../../src/model/campaigns/campaign.ts'
+import type { CampaignId } from '../../../src/model/campaigns/campaign-id.ts'
 import { redisNowMs } from '../../../src/redis/clock.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import {

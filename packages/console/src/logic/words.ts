@@ -1,5 +1,5 @@
 // Names and sentences for codes of the server: audited actions, endpoint states, opt-out sources, limits, problems.
-import { TEMPLATE_PAUSED } from '../../../../src/model/campaigns/campaign.ts'
+import { TEMPLATE_PAUSED } from '../../../../src/model/campaigns/lifecycle.ts'
 import type { EndpointDocument } from '../../../../src/model/events/endpoint.ts'
 import type { OptOutSource } from '../../../../src/model/people/opt-out.ts'
 import type { LimitInForce } from '../../../../src/producer/api/accounts/routes.ts'

@@ -1,7 +1,7 @@
 // All campaigns, the latest first.
 
 import type { CampaignDescription } from '../../../../src/campaigns/commands/campaign-document.ts'
-import { CAMPAIGN_STATES } from '../../../../src/model/campaigns/campaign.ts'
+import { CAMPAIGN_STATES } from '../../../../src/model/campaigns/lifecycle.ts'
 import { funnelOf, ledgerOf } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'

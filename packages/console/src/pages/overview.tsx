@@ -1,7 +1,8 @@
 // The overview. Problems come first, each with its reason.
 import type { ComponentChildren } from 'preact'
 import type { ListedMessage } from '../../../../src/messages/lookup/message-schema.ts'
-import { parseCampaignId, TEMPLATE_PAUSED } from '../../../../src/model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../../../src/model/campaigns/campaign-id.ts'
+import { TEMPLATE_PAUSED } from '../../../../src/model/campaigns/lifecycle.ts'
 import type { EndpointDocument } from '../../../../src/model/events/endpoint.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../../../src/telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'

@@ -1,5 +1,5 @@
 // The secrets of an account's webhooks, with the address that WhatsApp is to send them to.
-import type { WebhookSecretName } from '../../../../src/model/accounts/settings.ts'
+import type { WebhookSecretName } from '../../../../src/model/accounts/secrets.ts'
 import type { webhookSecrets } from '../../../../src/producer/api/webhooks/routes.ts'
 import { ask, showOnce, thenNotify } from '../parts/form.tsx'
 import { type RowAction, Table } from '../parts/list.tsx'

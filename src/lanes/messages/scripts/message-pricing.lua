@@ -1,5 +1,5 @@
 -- What is said of the price of a message, as it stands in its record: when it was said (base 36), then two characters or JSON.
--- src/model/messages/pricing.ts packs and reads it. Included by the scripts that write it.
+-- src/model/messages/dated-pricing.ts writes and reads it. Included by the scripts that write it.
 
 local function pricedAt(stored)
   local brace = string.find(stored, '{', 1, true)

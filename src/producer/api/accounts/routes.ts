@@ -1,12 +1,7 @@
 // Accounts: the owners of everything else, for operators; and for an account its limits.
 import { z } from 'zod'
-import {
-  accountSettings,
-  LIMIT_SETTINGS,
-  type LimitSetting,
-  limitFields,
-  limitSchema,
-} from '../../../model/accounts/settings.ts'
+import { LIMIT_SETTINGS, type LimitSetting, limitFields, limitSchema } from '../../../model/accounts/limits.ts'
+import { accountSettings } from '../../../model/accounts/settings.ts'
 import { bare, made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'

@@ -18,7 +18,8 @@ import {
   removeEndpoint,
 } from '../../../events/store/endpoints.ts'
 import { notePull } from '../../../events/store/outbox.ts'
-import { pullEvents, readCursor, writeCursor } from '../../../events/store/pull.ts'
+import { pullEvents } from '../../../events/store/pull.ts'
+import { readCursor, writeCursor } from '../../../events/store/pull-cursor.ts'
 import { findReplay } from '../../../events/store/replays.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { iso, isoOrNull } from '../../../kernel/instant.ts'

@@ -5,7 +5,8 @@ import { type Agent, request } from 'undici'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
 import { causeOf, readText } from '../../../outbound/answers.ts'
 import { signedHeaders } from '../../../outbound/signatures.ts'
-import { createTargetAgent, createTargetRule } from '../../../outbound/targets.ts'
+import { createTargetAgent } from '../../../outbound/target-agent.ts'
+import { createTargetRule } from '../../../outbound/target-rule.ts'
 
 /** Requests that one process has open at a time. */
 export const ASKED_AT_ONCE = 64

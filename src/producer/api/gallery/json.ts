@@ -3,7 +3,7 @@
 import { contentPath } from '../../../gallery/content.ts'
 import { type GalleryFile, publicPathOf } from '../../../gallery/files.ts'
 import type { Folder } from '../../../gallery/folders.ts'
-import { compatibilityOf } from '../../../gallery/media-type.ts'
+import { compatibilityOf } from '../../../gallery/media-compatibility.ts'
 import type { FileJson, FolderJson } from './routes.ts'
 
 /** A folder as it is answered. */

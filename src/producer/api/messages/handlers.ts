@@ -8,26 +8,19 @@ import type { Config } from '../../../kernel/config.ts'
 import { type MessageId, messageId, parseMessageId } from '../../../kernel/message-id.ts'
 import { type InboundMessage, readCursor, writeCursor } from '../../../lanes/archive/archive.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
+import { cancelWherever } from '../../../messages/lookup/cancel.ts'
 import { findMessages } from '../../../messages/lookup/find-messages.ts'
-import {
-  cancelWherever,
-  deliveryOf,
-  type FoundMessage,
-  findMessage,
-  findOwnMessage,
-  infoStatus,
-  type OwnMessage,
-  owns,
-} from '../../../messages/lookup/lookup.ts'
+import { type FoundMessage, findMessage, infoStatus, owns } from '../../../messages/lookup/lookup.ts'
 import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
 import type { MessageFilter } from '../../../messages/lookup/message-filter.ts'
+import { deliveryOf, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
 import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { OBSTACLES, requeueMessage } from '../../../messages/requeue/requeue.ts'
-import { parseCampaignId } from '../../../model/campaigns/campaign.ts'
+import { parseCampaignId } from '../../../model/campaigns/campaign-id.ts'
 import type { State } from '../../../model/messages/lifecycle.ts'
 import { namesOf } from '../../../people/names/names.ts'
-import type { ListSettings } from '../../../recipients/open-campaigns.ts'
+import type { ListSettings } from '../../../recipients/message-in-chunk.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'

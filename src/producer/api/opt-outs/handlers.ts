@@ -1,11 +1,12 @@
 // Opt-outs.
-import { exportOptOuts, importOptOuts } from '../../../people/opt-outs/opt-out-files.ts'
+import { exportOptOuts } from '../../../people/opt-outs/opt-out-export.ts'
+import { optOutsHold } from '../../../people/opt-outs/opt-out-hold.ts'
+import { importOptOuts } from '../../../people/opt-outs/opt-out-import.ts'
 import {
   addOptOuts,
   findOptOut,
   isOptOutCursor,
   listOptOuts,
-  optOutsHold,
   removeOptOuts,
 } from '../../../people/opt-outs/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'

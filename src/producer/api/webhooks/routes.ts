@@ -1,7 +1,7 @@
 // Webhooks of WhatsApp's Cloud API, which check a verify token or a signature themselves, and the secrets of an
 // account for them. Two secrets of each name are valid at a time, so that changing one loses no webhook.
 import { z } from 'zod'
-import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, webhookSecretSchema } from '../../../model/accounts/settings.ts'
+import { WEBHOOK_SECRETS, WEBHOOK_SECRETS_MAX, webhookSecretSchema } from '../../../model/accounts/secrets.ts'
 import { named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { signatureHeaders, textIdField } from '../fields.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countingRows } from '../../src/campaigns/commands/upload-rows.ts'
+import { countingRows } from '../../src/campaigns/commands/row-count.ts'
 import { csvRecords } from '../../src/files/csv.ts'
 import type { Separator } from '../../src/files/csv-head.ts'
 

@@ -1,5 +1,6 @@
 // Imports a CSV file of opt-outs in flat memory, 500 at a time. Idempotent.
-import { csvLine, csvRecords, EndlessRecordError } from '../../files/csv.ts'
+
+import { csvRecords, EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { columnName, quotedColumns } from '../../files/csv-head.ts'
 import type { NormalCsv } from '../../files/normal-csv.ts'
@@ -7,7 +8,8 @@ import { parseListedPhone, parsePerson, providerName, spreadsheetFault } from '.
 import { refusedFile } from '../../kernel/refusal.ts'
 import type { OptOutSource } from '../../model/people/opt-out.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { addOptOuts, listOptOuts, optOutsHold } from './opt-outs.ts'
+import { optOutsHold } from './opt-out-hold.ts'
+import { addOptOuts } from './opt-outs.ts'
 
 const AT_ONCE = 500
 /** Names of the column: as in the export, and as in lists of contacts. */
@@ -91,24 +93,4 @@ function personOf(cell: string): string | undefined {
   const phone = parseListedPhone(cell)
   if (phone.ok) return phone.digits
   return parsePerson(cell) ?? (OTHER_ID.test(cell) ? providerName(cell) : undefined)
-}
-
-// Exports all opt-outs as a CSV file that `importOptOuts` accepts: streamed, a page of the list at a time.
-
-const PAGE = 1_000
-
-/** The file in pieces, the latest first. Only people who are added meanwhile may be missing. */
-export async function* exportOptOuts(redis: Redis, account: number): AsyncGenerator<string> {
-  // With the first page: an empty list still has its header, and the reader knows by then that there is a list.
-  let head = csvLine(['person', 'source', 'since'])
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page: Awaited<ReturnType<typeof listOptOuts>> = await listOptOuts(redis, account, {
-      limit: PAGE,
-      cursor: cursor ?? undefined,
-    })
-    const lines = head + page.data.map((each) => csvLine([each.person, each.source, each.since])).join('')
-    if (lines !== '') yield lines
-    head = ''
-    cursor = page.next
-  }
 }
