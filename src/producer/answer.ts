@@ -1,5 +1,4 @@
-// Answers in JSON, errors in their one envelope. With node:http alone, since some requests are refused before Express sees
-// them.
+// Answers in JSON, and errors in their one envelope. Uses node:http alone, since some requests are refused before they reach Express.
 //
 // Some answers, mostly refusals, are known before the body has come. Closing a connection on which bytes still arrive makes
 // the system reset it, and the client loses the answer. So the answer is written whole at once, the rest of the body is read
@@ -24,7 +23,7 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID()
 }
 
-/** Of every JSON answer: browsers must not take it for anything else, proxies not keep it, and links not name our addresses. */
+/** Headers of every JSON answer: no content sniffing, no caching, no referrer. */
 const GUARDS = [
   ...['Content-Type', 'application/json; charset=utf-8'],
   ...['X-Content-Type-Options', 'nosniff'],
@@ -32,7 +31,7 @@ const GUARDS = [
   ...['Referrer-Policy', 'no-referrer'],
 ] as const
 
-/** Answers up to here leave at once, into the buffers of the system. */
+/** Answers up to this size are written at once, into the buffers of the system. */
 const SMALL_ANSWER_BYTES = 64 * 1_024
 /** Bytes of larger answers that wait for their clients to read them, in the whole process. */
 const answers = createFairShares(64 * 1024 * 1024)
@@ -61,14 +60,13 @@ export function answerJson(
 }
 
 /**
- * Whether the client has gone. Its socket knows first: the response hears of it only once the socket is closed, and the
- * error of a reset is reported in between.
+ * Whether the client has gone. Checks the socket: the response learns of it only once the socket is closed, after the error of a reset.
  */
 const hasHungUp = (response: ServerResponse): boolean => response.destroyed || response.req.socket.destroyed
 
 /**
- * Answers what was thrown. Only our own faults are logged, here and nowhere else. A stream that broke because the client hung
- * up is nobody's fault, and there is nobody to answer.
+ * Answers an error. Only our own failures are logged, here and nowhere else. A stream that broke because the client hung up is neither
+ * logged nor answered.
  */
 export function refuse(thrown: unknown, response: ServerResponse, requestId: string, log: Log): void {
   if (hasHungUp(response) && isBrokenStream(thrown)) return
@@ -83,7 +81,7 @@ export function refuse(thrown: unknown, response: ServerResponse, requestId: str
     )
   }
   if (response.headersSent) {
-    // Half of a streamed answer is out: cutting the connection is the only way left to say that it is not whole.
+    // Part of a streamed answer is out: only a cut connection can still show that it is incomplete.
     response.destroy()
     return
   }
@@ -99,7 +97,7 @@ function toApiError(thrown: unknown): ApiError {
   return internal(thrown)
 }
 
-/** What streams and sockets say when their other end has gone. */
+/** Error codes of streams and sockets whose other end has gone. */
 const BROKEN = /^(ECONNRESET|ECONNABORTED|EPIPE|ABORT_ERR|ERR_STREAM_\w+|ERR_HTTP_\w+)$/
 
 /** Whether the error, or what it was caused by, is a stream that ended too early. */
@@ -108,7 +106,7 @@ function isBrokenStream(thrown: unknown): boolean {
   return ('code' in thrown && BROKEN.test(String(thrown.code))) || isBrokenStream(thrown.cause)
 }
 
-/** An outage or a flood must not become a flood of lines as well: of each kind so many a second say what it is. */
+/** Limits log lines per kind and second, so that an outage or a flood does not flood the log. */
 const LINES_A_SECOND = 5
 const limits = { unavailable: createLineLimit(LINES_A_SECOND), overloaded: createLineLimit(1) }
 

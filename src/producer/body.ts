@@ -22,7 +22,7 @@ import { ApiError, tooLarge } from './errors.ts'
 import { BODY_SECONDS, inOwnIteration, readLargeBody, tooSlow } from './overload/large-bodies.ts'
 import type { BodyRule } from './route.ts'
 
-/** Bodies up to here are neither counted as held nor wait for a turn: as many as there may be connections are 32 MB. */
+/** Bodies up to this size are neither counted nor queued: for all connections they take 32 MB. */
 const SMALL_BYTES = 16 * 1_024
 
 /** A body that was read: the object of a `json` route, the bytes of a `raw` one. `release` it once it is worked on. */
@@ -36,7 +36,7 @@ const NOTHING = Buffer.alloc(0)
 const NO_RELEASE = (): void => {}
 const NO_BODY: Body = { sent: {}, raw: NOTHING, release: NO_RELEASE }
 
-/** A rule by which the body is read before the handler sees the request. */
+/** A rule by which the body is read before the handler runs. */
 type ReadRule = Extract<BodyRule, { as: 'json' | 'raw' }>
 const isRead = (rule: BodyRule): rule is ReadRule => rule.as === 'json' || rule.as === 'raw'
 
@@ -46,8 +46,8 @@ const limitOf = (rule: ReadRule): number => rule.limit ?? JSON_LIMIT_BYTES
 export const isUsualBody = (rule: BodyRule): boolean => rule.as === 'json' && limitOf(rule) <= JSON_LIMIT_BYTES
 
 /**
- * Throws an ApiError for what the headers alone say: that the body is of a kind that is not taken, or too large. Bodies
- * that a handler reads itself, it checks itself.
+ * Throws an ApiError if the headers alone show that the body has the wrong type or is too large. A handler that reads the body itself
+ * also checks it itself.
  */
 export function assertContent(request: IncomingMessage, rule: BodyRule): void {
   if (!isRead(rule) || !hasBody(request)) return
@@ -79,7 +79,7 @@ export async function readBody(request: Request, response: Response, rule: BodyR
 
 const announced = ({ headers }: IncomingMessage): number => Number(headers['content-length'])
 
-/** Express's parsers. What they are given has been looked at by `assertContent`. */
+/** Express's parsers, for bodies that `assertContent` has checked. */
 const SMALL: Readonly<Record<ReadRule['as'], RequestHandler>> = {
   json: express.json({
     ...{ limit: SMALL_BYTES, strict: false, inflate: false, type: () => true },
@@ -93,7 +93,7 @@ function readSmall(request: Request, response: Response, rule: ReadRule): Promis
   if (rule.as === 'json') request.headers['content-type'] = 'application/json'
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined
-    // Nearly all of them have come with their headers, and need no timer.
+    // Nearly all have arrived with their headers, and need no timer.
     const wait = setImmediate(() => {
       timer = setTimeout(() => reject(tooSlow()), BODY_SECONDS * 1_000)
     })
@@ -134,7 +134,7 @@ async function parse(bytes: Buffer, valuesMax: number): Promise<unknown> {
 
 /** Throws an ApiError unless the bytes are UTF-8 and JSON of them keeps the bounds. */
 function assertReadable(bytes: Buffer, valuesMax: number): void {
-  // Decoded all the same, each wrong byte would become a U+FFFD that is sent to somebody.
+  // Decoding would turn each wrong byte into a U+FFFD that is sent to somebody.
   if (!isUtf8(bytes)) throw new ApiError(400, 'invalid_json', 'The body is not valid UTF-8.')
   assertJsonBounds(bytes, valuesMax)
 }
@@ -150,14 +150,14 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** The text that Express could not parse, which it hands on with its error. */
+/** The text that Express could not parse, which its error contains. */
 const textOf = (error: SyntaxError): string =>
   'body' in error && typeof error.body === 'string' ? error.body.replace(/^\uFEFF/, '') : ''
 
 const invalidJson = (cause: unknown, text: string): ApiError =>
   new ApiError(400, 'invalid_json', `The body is not valid JSON${positionOf(cause, text)}.`, { cause })
 
-/** `: line 3, column 12`, where Node says it. Nothing of what Node quotes is repeated. */
+/** `: line 3, column 12`, if Node's message has it. Nothing that Node quotes is repeated. */
 function positionOf(cause: unknown, text: string): string {
   const message = cause instanceof Error ? cause.message : ''
   if (/end of JSON input/.test(message)) return text === '' ? '' : ': it ends too early'
@@ -189,7 +189,7 @@ function isJson(type = ''): boolean {
   return /^application\/json *(;|$)/i.test(type) && charsets.every((name) => /^utf-?8$/i.test(name ?? ''))
 }
 
-/** Of the hash of names; nobody knows it, or 100,000 names could be made that count as one. Odd, so that no bit is lost. */
+/** Secret factor of the hash of names: otherwise 100,000 names could be made that count as one. Odd, so that no bit is lost. */
 const FACTOR = randomInt(2 ** 31) | 1
 
 /** Throws an ApiError when the text holds more than `valuesMax` values (commas and opening brackets) or breaks another bound. */

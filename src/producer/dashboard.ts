@@ -1,7 +1,7 @@
-// The queue dashboard under /dashboard: bull-board over all queues, for operators who are signed in to the console; one who
-// names an account sees the lanes of that account. Read-only: a job emptied or retried by hand behind the records' back
-// would break the promise that every message is accounted for; pause, resume and requeue are commands of their own. Phone
-// numbers and message text are masked. Of the queues that all accounts share it shows counts.
+// The queue dashboard under /dashboard: bull-board over all queues, for operators who are signed in to the console; an operator that names
+// an account gets that account's lanes. Read-only: emptying or retrying a job by hand would bypass the records, and break the promise that
+// every message is accounted for; pause, resume and requeue are commands of their own. Phone numbers and message text are masked. For
+// queues that all accounts share it shows counts.
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
@@ -33,7 +33,7 @@ const POLL_SECONDS = 5
 const ACCESS = { in: 'bearer', permission: OPERATOR, withoutAccount: true } as const
 const SIGN_IN = 'Sign in to /console with a key that has the permission operator, then open this page again.'
 
-/** What is shown of it: its pages, and what they ask for. A route that a later version adds is not, until it is here. */
+/** The paths of the board that are served: its pages, and their requests. A route of a later version is not, until it is added here. */
 const SHOWN = new RegExp(
   [
     '^/$',
@@ -47,7 +47,7 @@ const SHOWN = new RegExp(
 )
 
 /**
- * The handler to mount at DASHBOARD_PATH. It lets operators with a session pass (else 401, 403) and refuses all but GET and HEAD (405).
+ * The handler to mount at DASHBOARD_PATH. Requires an operator's session (else 401, 403) and refuses all but GET and HEAD (405).
  */
 export function createDashboard(gate: Gate): RequestHandler {
   const { redis } = gate
@@ -94,11 +94,11 @@ export function createDashboard(gate: Gate): RequestHandler {
     next()
   })
   router.use(async (request, response, next) => {
-    // Keys of any kind are for programs; this is for people who are signed in to the console.
+    // Keys are for programs; the dashboard is for people who are signed in to the console.
     delete request.headers.authorization
     if (sessionIdOf(request.headers) === undefined) throw new ApiError(401, 'unauthorized', SIGN_IN)
     const caller = await authorise(gate, ACCESS, request, {}, String(response.locals.requestId))
-    // The visibility guard reads it: an operator that names no account sees all lanes.
+    // The visibility guard reads it: an operator that names no account gets all lanes.
     request.headers[ACCOUNT_HEADER] = String(caller.account)
     await showAllLanes()
     next()
@@ -113,10 +113,10 @@ const POLICY = [
   ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:"],
   ...["font-src 'self' data:", "connect-src 'self'", "base-uri 'self'", "form-action 'none'", "frame-ancestors 'none'"],
 ].join('; ')
-/** Its page names a host for fonts; without them it is shown in those that the reader has. */
+/** Its page names a host for fonts; without them it uses system fonts. */
 const OF_OTHER_HOSTS = /<link\b[^>]*\bhref="https?:[^>]*>/g
 
-/** The page must not ask another host for anything: who looks at the queues is private. */
+/** The page must not contact another host: who views the queues is private. */
 const withoutOtherHosts: RequestHandler = (_request, response, next) => {
   response.set({ 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'same-origin' })
   const send = response.send.bind(response)
@@ -137,7 +137,7 @@ function boardsOf(redis: Redis, { id, account, name, provider }: Sender): BullMQ
 
 const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run', 'from', 'count'])
 
-/** Of a job's data what helps to watch a queue, and nothing of what a person was sent or on which number. */
+/** The part of a job's data that helps to watch a queue, without content and phone numbers. */
 function masked(data: unknown): object {
   if (typeof data !== 'object' || data === null) return {}
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, OPEN.has(key) ? value : '•••']))

@@ -1,4 +1,4 @@
-// What the producer answers when it cannot do what was asked: one envelope for all endpoints.
+// Error answers of the producer: one envelope for all endpoints.
 import { z } from 'zod'
 import { counted, type Fault } from '../kernel/fault.ts'
 import { doesNotExist, type Refusal, type RefusalKind, sentenceOf } from '../kernel/refusal.ts'
@@ -9,7 +9,7 @@ const detailSchema = z
   .meta({ id: 'ErrorDetail' })
 type Detail = z.infer<typeof detailSchema>
 
-/** A refusal that the caller gets to see. `message` is one sentence that a person can act on. */
+/** A refusal that is answered to the caller. `message` is one sentence that a person can act on. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly status: number
@@ -70,7 +70,7 @@ const STATUS_OF: Readonly<Record<RefusalKind, number>> = {
   too_many: 429,
 }
 
-/** A request that was refused while it was accepted. */
+/** The answer for a Refusal. */
 export const refused = ({ kind, code, message, faults, retryAfterSeconds }: Refusal): ApiError =>
   new ApiError(STATUS_OF[kind], code, message, {
     details: faults,
@@ -88,21 +88,21 @@ export const storageAway = (cause: unknown): ApiError =>
     cause,
   })
 
-/** The same while the storage that answers lacks the data that this producer has worked with. */
+/** The same while the storage that answers lacks the data that this producer has used before. */
 export const otherStorage = (cause: unknown): ApiError =>
   new ApiError(503, 'unavailable', 'The service finds another storage than its own. Its operators have to mend that.', {
     headers: { 'Retry-After': '5' },
     cause,
   })
 
-/** A body of more bytes than it may have. */
+/** 413 for a body that is too large. */
 export const tooLarge = (): ApiError => new ApiError(413, 'too_large', 'The body is too large.')
 
-/** The same of a file that may have so many. */
+/** The same for a file with this limit. */
 export const fileTooLarge = (maxBytes: number): ApiError =>
   new ApiError(413, 'too_large', `The file is too large: at most ${counted(maxBytes, 'byte')}.`)
 
-/** The bytes of the body were needed for others. */
+/** 503 when the memory of the body was needed for others. */
 export const overloaded = (): ApiError =>
   new ApiError(503, 'overloaded', 'Too much is being sent at the moment. Try again in a few seconds.', {
     headers: { 'Retry-After': '2' },

@@ -1,5 +1,5 @@
-// What every request of a process is checked against: its address, how often it may ask, whether there is room for it, what
-// trying keys costs, and the security log.
+// The checks that all requests of a process share: client addresses, rate limits, the reserve, delays for wrong keys, and the security
+// log.
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
@@ -14,11 +14,11 @@ export interface Gate {
   redis: Redis
   security: SecurityLog
   wrongKeys: WrongKeys
-  /** How often somebody may ask. */
+  /** Rate limits. */
   rates: RateLimits
-  /** Whether there is room for what takes much of it. */
+  /** The reserve of disk and memory. */
   reserve: Reserve
-  /** Where a request comes from. */
+  /** The client address of a request. */
   addressOf: (request: IncomingMessage) => string
   /** Where browsers reach the service, when that is set. */
   publicUrl: string | undefined
@@ -40,13 +40,13 @@ export function createGate(redis: Redis, log: Log, config: GateConfig): Gate {
   }
 }
 
-/** Entries that are read: a header may be as long as a client likes. */
+/** Most entries that are read, since clients choose the length of the header. */
 const HOPS_MAX = 20
 
 /**
  * The address of a client: the other end of its connection or, behind trusted proxies, what the last of them names.
- * `X-Forwarded-For` is read from its end up to the first address that is not a trusted proxy's; what stands before that
- * the client wrote itself.
+ * `X-Forwarded-For` is read from its end up to the first address that is not a trusted proxy's; everything before that the client
+ * wrote itself.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const isTrusted = trustedProxies.length === 0 ? () => false : insideOf(trustedProxies)
@@ -64,7 +64,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
   }
 }
 
-/** Some proxies write the client's port behind its address, and that of every connection is another one. */
+/** Some proxies append the client's port, which differs for every connection. */
 const withoutPort = (hop: string): string => {
   const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? []
   return bracketed ?? plain ?? hop

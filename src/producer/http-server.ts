@@ -1,5 +1,5 @@
-// The HTTP server around the application: what one client may ask of it in connections, headers and time. Everything that
-// Node leaves without a limit, or with one of minutes, has one here.
+// The HTTP server around the application: limits per client on connections, headers and time. Sets a limit wherever Node has none, or
+// one of minutes.
 import { randomUUID } from 'node:crypto'
 import {
   createServer,
@@ -23,26 +23,26 @@ import { createConnections } from './overload/fair-shares.ts'
 const CONNECTIONS_MAX = 2_000
 /** Closing connections on top of these; beyond both, new ones wait in the system's queue. */
 const CONNECTIONS_LEAVING = 256
-/** How often it is logged that there are as many. */
+/** How often it is logged that the limit is reached. */
 const FULL_LINE_MS = 1_000
 /**
- * Headers must be there by then; Node looks for late ones every 5 s. It counts the time in which this process does not read as
- * well: with 10 s a client that did nothing wrong got 408 from a producer on a busy machine.
+ * Time for the headers; Node checks every 5 s. It includes time in which this process does not read: with 10 s a well-behaved client got
+ * 408 from a producer on a busy machine.
  */
 const HEADERS_MS = 30_000
 const HEADERS_CHECK_MS = 5_000
-/** A connection without a request is kept so long for the next one. */
+/** How long an idle connection is kept. */
 const KEEP_ALIVE_MS = 65_000
 /**
- * A connection on which nothing moves either way is cut, so that an answer that is not read ends. Longer than the longest
- * wait for an answer, a bulk move's of 60 s.
+ * A connection without traffic in either direction is cut after this, so that an unread answer ends. Longer than the longest wait for an
+ * answer, a bulk move's of 60 s.
  */
 const SILENCE_MS = 75_000
 /** Requests on one connection that wait for their answers. Hardly any client sends a second one before the first answer. */
 const PIPELINED_MAX = 16
 /**
- * Most headers of a request. Node drops what is beyond its own limit without a word, an Idempotency-Key among them, so
- * that limit is one higher and what is too many is refused.
+ * Most headers of a request. Node silently drops headers beyond its own limit, perhaps an Idempotency-Key, so that limit is one higher,
+ * and requests with too many headers are refused.
  */
 export const HEADERS_MAX = 100
 
@@ -90,7 +90,7 @@ export function createHttpServer(
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     spendBudget(socket)
-    // The rest of what one read of a flood has brought; the application leaves such requests alone, too.
+    // Further requests from the same read of a flood; the application ignores such requests, too.
     if (socket.destroyed) return
     connections.begin(socket, () => addressOf(request))
     const waiting = unanswered.get(socket) ?? new Set()
@@ -105,7 +105,7 @@ export function createHttpServer(
     refuse(error, response, requestIdOf(request), log)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // What is half out cannot be put right; of several requests, the answer would be taken for that of the first.
+    // A partly written answer cannot be repaired; and with several requests, this answer would count for the first.
     const waiting = [...(unanswered.get(socket) ?? [])]
     const isFree = waiting.length <= 1 && waiting.every(({ headersSent }) => !headersSent)
     if (socket.writable && isFree) socket.write(rawAnswer(refusalOf(error.code)))
@@ -127,7 +127,7 @@ function classesFor(app: Express) {
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
 }
 
-/** What Node's parser found wrong, in our words. */
+/** The answer for an error of Node's parser. */
 function refusalOf(code: string | undefined): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') return new ApiError(431, 'headers_too_large', 'The headers are too large.')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return new ApiError(413, 'too_large', 'The chunks are too large.')

@@ -27,7 +27,7 @@ import { createHttpServer } from './http-server.ts'
 const DRAIN_MS = 10_000
 /** How often a stop looks for connections that have become idle; Node itself looks once. */
 const IDLE_CHECK_MS = 50
-/** A stop waits for Redis so long. */
+/** How long a stop waits for Redis. */
 const LAST_WORDS_MS = 1_500
 /** How long a start waits for Redis before it listens without. */
 const REDIS_LIMIT_MS = 2_000
@@ -77,7 +77,7 @@ export async function startProducer(
      */
     async close() {
       stopping = true
-      // Connections that are kept end with their next request, in order.
+      // Kept-alive connections end with their next request.
       server.prependListener('request', (_request, response) => {
         response.shouldKeepAlive = false
       })

@@ -26,7 +26,7 @@ const FIELDS_MAX = 20
  * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
 export async function readUpload(request: IncomingMessage, files: FileStore, maxBytes: number): Promise<Upload> {
-  // Gone while the key was looked at: nothing would ever come of it.
+  // The client hung up while the key was checked.
   if (request.destroyed) throw brokenForm(new Error('the client hung up'))
   const form = openForm(request, maxBytes)
   const fields = new Map<string, string>()
@@ -44,7 +44,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
       form.on('close', resolve)
       form.on('field', (name, value) => fields.set(name, value))
       form.on('file', (_field, content, info) => {
-        // Its reader sees the error too; without a listener, one that comes before anybody reads would end the process.
+        // Its reader gets the error too; without a listener, an error before that would end the process.
         content.on('error', () => {})
         if (file !== undefined) {
           content.resume()

@@ -1,9 +1,9 @@
-// How often somebody may ask: 429 for requests that come too often, and in every answer how much of a limit is left. The
-// counters are in Redis, so that a limit holds over all producers: rate-limiter-flexible counts in windows of a second.
-// Refusals cost no Redis, since a limit that was reached is remembered until its window ends.
+// Rate limits: 429 for requests that exceed them, and the remaining quota in every answer. The counters are in Redis, so that a limit
+// holds over all producers: rate-limiter-flexible counts in windows of a second. Refusals need no Redis, since a reached limit is cached
+// until its window ends.
 //
-// Without Redis each producer goes on at the rate by itself: an outage of the counters must not shut everybody out, and what
-// needs Redis is answered 503 anyway.
+// Without Redis each producer applies the rate by itself: an outage of the counters must not shut everybody out, and requests that need
+// Redis get 503 anyway.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
@@ -19,7 +19,7 @@ import type { Caller } from './route.ts'
 /** What requests are counted by. */
 type RateOf = 'key' | 'account' | 'address'
 
-/** Whether a request may come, and what is left. */
+/** Whether a request is within its limit, and the remaining quota. */
 interface RateVerdict {
   of: RateOf
   isWithin: boolean
@@ -33,7 +33,7 @@ const UNCOUNTED = /^\/(?:healthz|readyz|webhooks\/.*)(?:\?|$)/
 /** Whether requests to this path count. */
 export const isCounted = ({ path }: { path: string }): boolean => !UNCOUNTED.test(path)
 
-/** A request that came too often. */
+/** A request above its limit. */
 export class RateError extends ApiError {
   override name = 'RateError'
   readonly of: RateOf
@@ -136,7 +136,7 @@ export function createRateLimits(
   }
 }
 
-/** The name of its counter. A proxy may write something else than an address, and it becomes part of a key. */
+/** The name of its counter. It becomes part of a Redis key, and a proxy may write anything as an address. */
 const bucketOf = (address: string): string =>
   clientOf(address)
     .replaceAll(/[^\da-f.:]/gi, '')
@@ -153,8 +153,8 @@ const HELD_MAX = 1_000
 export type WrongKeys = ReturnType<typeof createWrongKeys>
 
 /**
- * Answers to wrong keys of a process. An address that sends many of them gets its refusals late; a good key is answered as
- * ever, because behind a proxy all clients have one address.
+ * Delays refusals of wrong keys. An address that sends many of them gets its refusals late; valid keys are not delayed, because behind a
+ * proxy all clients have one address.
  */
 export function createWrongKeys() {
   const refusals = new RateLimiterMemory({ points: WRONG_KEYS, duration: WRONG_KEYS_SECONDS })

@@ -7,7 +7,7 @@ import { cached } from '../redis/records.ts'
 import { memoryLeft } from '../redis/safety.ts'
 import { ApiError } from './errors.ts'
 
-/** How long the answer of disk and Redis holds. */
+/** How long a reading of disk and Redis is cached. */
 const KEPT_MS = 1_000
 
 export type Reserve = ReturnType<typeof createReserve>
@@ -23,7 +23,7 @@ export function createReserve(
     /** Throws an ApiError when what takes much room must not come now: 507 `disk_reserve` or 503 `memory_reserve`. */
     async assertForLarge(): Promise<void> {
       if (diskBytes === 0 && redisPercent === 0) return
-      // Redis or a disk that is away refuses by itself.
+      // If Redis or the disk is away, the request fails by itself.
       const left = await room(redis).catch(() => undefined)
       if (left === undefined) return
       if (left.diskBytes < diskBytes) throw diskReserve()
@@ -43,13 +43,13 @@ const memoryReserve = (): ApiError =>
     { headers: { 'Retry-After': '30' } },
   )
 
-/** Room that is left: infinite bytes if the disk was not asked, 100 % if Redis has no limit of its own. */
+/** Free space: infinite bytes if the disk was not read, 100 % if Redis has no limit. */
 interface Room {
   diskBytes: number
   redisPercent: number
 }
 
-/** Rejects when Redis does not answer. A folder that does not exist has room; undefined: the disk is not asked. */
+/** Rejects when Redis does not answer. A missing folder counts as free; undefined: the disk is not read. */
 async function readRoom(redis: Redis, folder: string | undefined): Promise<Room> {
   const [disk, redisPercent] = await Promise.all([
     folder === undefined ? undefined : statfs(folder).catch(() => undefined),

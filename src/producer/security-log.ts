@@ -1,6 +1,6 @@
-// The security log: refused keys, forbidden requests, limits that were met, and what administrators did. Each is one line with
-// the ids of the key and the request, and an entry of the audit log. Bounded: a flood of refusals must not become a flood of
-// lines, nor push the acts out of the audit log.
+// The security log: refused keys, forbidden requests, reached limits, and acts of administrators. Each is one line with the ids of the key
+// and the request, and an entry of the audit log. Bounded: a flood of refusals must neither flood the log, nor push acts out of the audit
+// log.
 import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
@@ -16,7 +16,7 @@ import type { Caller } from './route.ts'
 
 /** The audit log gets the same refusal of a key this often. */
 const REPORTED_EVERY_MS = 3_600_000
-/** Keys and reasons that are remembered. */
+/** Pairs of key and reason in the cache. */
 const MOST_REPORTED = 10_000
 
 /** Who was refused, and why: a word, or the missing permission. */
@@ -38,7 +38,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
     limited: createLineLimit(),
     acts: createLineLimit(),
   }
-  /** What the audit log got within the hour. */
+  /** Entries that the audit log got within the hour. */
   const reported = new LRUCache<string, true>({ max: MOST_REPORTED, ttl: REPORTED_EVERY_MS, perf: performance })
 
   const record = (act: AuditEvent): Promise<void> =>
@@ -51,7 +51,7 @@ export function createSecurityLog(redis: Redis, log: Log) {
     if (reported.has(what)) return
     reported.set(what, true)
     const actor = { key_id: key?.id ?? null, key_name: key?.name ?? '' }
-    // Nobody waits for it: the answer is the same.
+    // Not awaited: the answer is the same.
     void record({ actor, account: key?.account ?? 0, action, detail: why, requestId })
   }
 
@@ -68,14 +68,14 @@ export function createSecurityLog(redis: Redis, log: Log) {
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.forbidden')
       report('access.refused', refused)
     },
-    /** A limit was met. */
+    /** A limit was reached. */
     limited(refused: Refused): void {
       const dropped = lines.limited()
       if (dropped !== undefined) log.warn({ ...lineOf(refused), dropped }, 'security.limited')
-      // Without a key nobody did it.
+      // Without a key there is no actor.
       if (refused.key !== undefined) report('limit.met', refused)
     },
-    /** Something was done. Resolves once it is in the audit log, or the log says that it could not be written. */
+    /** Records an act. Resolves once it is in the audit log, or a log line says that it could not be written. */
     async appendAudit(act: AuditEvent): Promise<void> {
       const dropped = lines.acts()
       if (dropped !== undefined) {
@@ -102,8 +102,7 @@ interface Reporting {
 }
 
 /**
- * Reports a refusal: a limit that was met, which /metrics counts as well, a refused key, a forbidden request. Ignores any
- * other error.
+ * Logs a refusal: a reached limit, which /metrics counts as well, a refused key, a forbidden request. Ignores any other error.
  */
 export function reportRefusal(
   { security, redis, addressOf }: Reporting,

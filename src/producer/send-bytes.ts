@@ -5,7 +5,7 @@ import type { Response } from 'express'
 import { ApiError } from './errors.ts'
 import type { FileAnswer, StreamAnswer } from './route.ts'
 
-/** Writes as fast as the client reads. When reading fails, the connection is cut: the answer must not look whole. */
+/** Writes as fast as the client reads. If reading fails, the connection is cut: the answer must not look complete. */
 export async function sendStream(response: Response, { headers, stream, saveAs }: StreamAnswer): Promise<void> {
   if (saveAs !== undefined) response.attachment(saveAs)
   response.status(200).set({ 'Cache-Control': 'no-store', ...headers })
@@ -22,14 +22,14 @@ async function flow(stream: Readable, response: Response): Promise<void> {
   try {
     await pipeline<Readable, Response>(stream, response)
   } catch (error) {
-    // Who hangs up in the middle needs no answer.
+    // A client that hung up needs no answer.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
   }
 }
 
 /**
- * Sends a file, whole or the range asked for. Throws an ApiError: 412 for a file that is not the one named, 416 for a range
- * that it does not have. What reads it from afar is cut off with the client.
+ * Sends a file, whole or the requested range. Throws an ApiError: 412 for a file other than the named one, 416 for a range that it does
+ * not have. A remote read is aborted when the client hangs up.
  */
 export async function sendFile(response: Response, { headers, file }: FileAnswer): Promise<void> {
   const { req: request } = response
@@ -57,7 +57,7 @@ export async function sendFile(response: Response, { headers, file }: FileAnswer
     response.end()
     return
   }
-  // Of several ranges the whole file is as good an answer as all of them.
+  // For several ranges the whole file is a valid answer.
   const range = Array.isArray(ranges) && ranges.type === 'bytes' && ranges.length === 1 ? ranges[0] : undefined
   const part = range ? { from: range.start, to: range.end + 1 } : { from: 0, to: size }
   response.set('Content-Length', String(part.to - part.from))
@@ -69,6 +69,6 @@ export async function sendFile(response: Response, { headers, file }: FileAnswer
   await flow(await files.read(name, part), response)
 }
 
-/** Whether a precondition that is not there, names everything, or names the file, is met. */
+/** Whether a precondition is met: it is missing, names everything, or names the file. */
 const namesIt = (condition: string | undefined, etag: string): boolean =>
   condition === undefined || condition.trim() === '*' || condition.split(',').some((each) => each.trim() === etag)

@@ -18,7 +18,7 @@ export function collectRefused() {
 }
 
 /**
- * Hands the file to `work`, and adds how the file was read to the result. Throws an ApiError for another type (415), a
+ * Passes the file to `work`, and adds how the file was read to the result. Throws an ApiError for another type (415), a
  * body that is too large (413) or that ended too early (400), and what `assertStillAllowed` throws once the key is revoked.
  */
 export async function readCsv<T>(
@@ -33,7 +33,7 @@ export async function readCsv<T>(
     }
     assertAnnounced(incoming)
     return { ...(await work(csv)), read_as: csv.readAs() }
-    // Otherwise the watch on an unfinished body would never end.
+    // Otherwise the watch on an unfinished body would not end.
   }).finally(() => csv.bytes.return(undefined))
 }
 

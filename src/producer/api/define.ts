@@ -1,5 +1,4 @@
-// Builders of routes. What all routes of a feature share is said once, and what follows from the method, the path or the
-// answer is not said at all.
+// Builders of routes: what a feature's routes share is given once, and what follows from method, path or answer is derived.
 import { z } from 'zod'
 import type { Access, BodyRule, Example, RouteSpec } from '../route.ts'
 import { done } from './answers.ts'

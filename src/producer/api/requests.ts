@@ -31,7 +31,7 @@ export const makeOnce = <W, T>(
   steps: OnceSteps<W, T>,
 ): Promise<T> => once(redis, { account, route, key: headers['Idempotency-Key'], digest: () => bodyDigest(sent) }, steps)
 
-/** The same for what is named by a number that is drawn beforehand. */
+/** The same for things whose id is a number that is reserved before. */
 export const makeOnceById = <T>(
   redis: Redis,
   call: Keyed,
@@ -63,13 +63,13 @@ export async function idFor(
   return kept.id
 }
 
-/** How soon a job is asked for its outcome again: a worker takes some ms for most. */
+/** Poll interval for the outcome of a job: a worker takes some ms for most. */
 const FIRST_LOOK_MS = 10
 const LAST_LOOK_MS = 250
 
 /**
- * What `find` finds of a job within `waitMs`; undefined when there is nothing by then, or it `isOver` before. Rejects as
- * `find` does, such as when Redis goes away.
+ * The result of `find` for a job within `waitMs`; undefined if there is none by then, or it `isOver` before. Rejects as `find` does, such
+ * as when Redis goes away.
  */
 export async function outcomeWithin<T>(
   waitMs: number,

@@ -1,14 +1,14 @@
-// How long one iteration of the event loop may go on reading what clients have sent. Node reads every connection that has
-// something before anything else runs: 200 connections that cost 10 ms each, as a read full of pipelined requests or of
-// one-byte chunks does, would keep the 201st waiting for 2 s. Once the budget is spent, all connections are paused until the
-// next iteration, and those that were read stay paused until all others have had their turn: a round.
+// A budget for reading from clients in one iteration of the event loop. Node reads every readable connection before anything else runs: 200
+// connections that cost 10 ms each, as a read full of pipelined requests or of one-byte chunks does, would delay the 201st by 2 s. Once the
+// budget is spent, all connections are paused until the next iteration, and those that were read stay paused until all others have had
+// their turn: a round.
 //
 // Resuming the others first is not enough: epoll reports connections that stayed ready in its own order, so fifty busy ones
 // were read again and again while a new one waited 5 s.
 import type { Socket } from 'node:net'
 
 const BUDGET_MS = 10
-/** So much is read in each iteration all the same: on a machine that is busy with something else, all of them take long. */
+/** Reads per iteration that are always allowed: on a busy machine every read takes long. */
 const AT_LEAST = 128
 
 const connections = new Set<Socket>()
@@ -22,7 +22,7 @@ let iterationEnd: NodeJS.Immediate | undefined
 let beganAt: number | undefined
 let spent = 0
 
-/** From now on the connection is not read while the budget is spent. */
+/** Puts a connection under the budget. */
 export function watchConnection(socket: Socket): void {
   connections.add(socket)
   socket.once('close', () => {

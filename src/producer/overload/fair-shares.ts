@@ -1,20 +1,20 @@
-// Fair shares of what a process has only so much of: connections, bytes of bodies and answers, live pages, downloads.
-// Anybody may take what is free. When nothing is free, something is taken back: from clients without a key while these hold
-// more than a quarter together, else from the account that holds most. So one account, however many keys and addresses it
-// has, takes nothing from others, and neither do strangers.
+// Fair shares of a process's limited resources: connections, bytes of bodies and answers, live pages, downloads. Anybody may take what is
+// free. When nothing is free, something is taken back: from clients without a key while these hold more than a quarter together, else from
+// the account that holds most. So one account, however many keys and addresses it has, takes nothing from others, and neither do clients
+// without a key.
 //
-// A connection counts for the account of the last key that it showed, and for the address of the client before the first
-// key and after a wrong one. A new one is always let in and has a moment to make its first request.
+// A connection counts for the account of the last key that it used, and for the address of the client before the first key and after a
+// wrong one. A new one is always accepted and has a moment to make its first request.
 
 import type { Socket } from 'node:net'
 import { clientOf } from '../../kernel/networks.ts'
 
-/** Of all, what those without a key are left together, whatever accounts hold. */
+/** Share that clients without a key always have together, whatever accounts hold. */
 const KEYLESS_SHARE = 1 / 4
 /** Pieces of a holder that are checked for one that is not busy. */
 const CHECKED_AT_MOST = 64
 
-/** Who holds something: the account of the key that was shown, or else an address. */
+/** A holder: the account of the key that was used, or else an address. */
 export type Holder = `account ${number}` | `address ${string}`
 
 /** The account as a holder; NO_ACCOUNT is all operators together. */
@@ -27,12 +27,12 @@ export const addressHolder = (address = ''): Holder => `address ${clientOf(addre
 export interface Share {
   /** Takes so much more; others, or this one, may lose theirs. */
   add(amount: number): void
-  /** It is not taken back any more, such as a complete body. */
+  /** It cannot be taken back any more, such as a complete body. */
   keep(): void
   /** From now on this holder has it, as its youngest. */
   moveTo(holder: Holder): void
   holder(): Holder
-  /** Holds nothing any more. Releasing twice is releasing once. */
+  /** Releases all of it. Idempotent. */
   release(): void
 }
 
@@ -85,7 +85,7 @@ export function createFairShares(most: number, mostOfOne = most) {
     if (holding.pieces === 0) holdings.delete(piece.holder)
   }
 
-  /** Who holds most of those with a key, or of those without, and has something that can be taken back. */
+  /** The largest holder with a key, or without one, that has something to take back. */
   function largest(withoutKey: boolean): Holding | undefined {
     let most: Holding | undefined
     for (const holding of holdings.values()) {
@@ -95,7 +95,7 @@ export function createFairShares(most: number, mostOfOne = most) {
     return most
   }
 
-  /** Who has to give something up when nothing is free. */
+  /** The holder that must give something up when nothing is free. */
   function giving(): Holding | undefined {
     const isKeylessFirst = keyless > most * KEYLESS_SHARE
     return largest(isKeylessFirst) ?? largest(!isKeylessFirst)
@@ -186,13 +186,13 @@ function oldestOf(holding: Holding | undefined): Piece | undefined {
   return oldest
 }
 
-/** A new connection without a request is spared for so long, like one that is being answered. */
+/** How long a new connection without a request is spared, like one that is being answered. */
 const NEWCOMER_MS = 2_000
 
 /** The place of each connection. */
 const places = new WeakMap<Socket, Share>()
 
-/** Counts the connection for the account whose key its request has shown. */
+/** Counts the connection for the account of its request's key. */
 export function showedKey(socket: Socket, account: number): void {
   places.get(socket)?.moveTo(accountHolder(account))
 }
@@ -233,7 +233,7 @@ export function createConnections(max: number, isBusy: (socket: Socket) => boole
     /** A request of the connection begins; `addressOf` is the client's address. */
     begin(socket: Socket, addressOf: () => string): void {
       silentSince.delete(socket)
-      // While Redis is slow, keys are not known for long, and those of all clients would become strangers.
+      // While Redis is slow, keys stay unchecked for long, and all clients would count as those without a key.
       if (isKeyless(holderOf(socket))) showedNoKey(socket, addressOf())
     },
   }

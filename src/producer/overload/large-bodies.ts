@@ -9,17 +9,17 @@ import { spendBudget } from './event-loop-budget.ts'
 import { createFairShares, holderOf } from './fair-shares.ts'
 import { createSemaphore } from './semaphore.ts'
 
-/** A body must have come by then: what there is of it is held in memory. */
+/** Time for a body to arrive: it is held in memory meanwhile. */
 export const BODY_SECONDS = 30
 /** Bytes of bodies that the process holds at once: 250 of the usual limit, 16 of a batch's. */
 const HELD_MAX_BYTES = 64 * 1024 * 1024
-/** And those of one account, or of all clients that have shown no key: complete bodies cannot be taken back. */
+/** And those of one account, or of all clients without a key: complete bodies cannot be taken back. */
 const HELD_OF_ONE_BYTES = 48 * 1024 * 1024
-/** Large bodies that are worked on at once: enough to be busy while some wait for Redis. */
+/** Large bodies that are processed at once: enough to be busy while some wait for Redis. */
 const LARGE_AT_ONCE = 4
 /** And those above the usual limit, whose values can take 30 MB; in a queue of their own. */
 const HUGE_AT_ONCE = 2
-/** Work that waits for something outside the process makes room for the next one after so long. */
+/** Work that waits for something outside the process releases its place after so long. */
 const ROOM_MS = 10_000
 /** What a piece takes besides its bytes. */
 const PIECE_BYTES = 256
@@ -120,7 +120,7 @@ function collect(request: IncomingMessage, limit: number, count: (bytes: number)
       resolve()
     }
     const gone = (): void => refuse(hungUp())
-    // Gone while the key was looked at: it would never end.
+    // The client hung up while the key was checked: the body would never end.
     if (request.destroyed) gone()
     else request.on('data', take).on('end', end).on('close', gone)
   })
@@ -135,7 +135,7 @@ function collect(request: IncomingMessage, limit: number, count: (bytes: number)
   }
 }
 
-/** Nobody is there to be answered. */
+/** The error for a client that hung up. */
 const hungUp = (): Error => Object.assign(new Error('the client hung up'), { code: 'ECONNRESET' })
 
 /** A body that has not come within its time. */

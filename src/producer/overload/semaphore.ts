@@ -27,8 +27,8 @@ export function createSemaphore(atOnce: number) {
   return {
     acquire,
     /**
-     * Does the work when a place is free, in an iteration of the event loop of its own: pieces that were queued together
-     * must not run back to back. Undefined when nobody wants the result any more by then.
+     * Runs the work when a permit is free, in an iteration of the event loop of its own: work that was queued together must
+     * not run back to back. Undefined when nobody wants the result any more by then.
      */
     async run<T>(work: () => T | Promise<T>, isWanted: () => boolean): Promise<T | undefined> {
       const release = await acquire()
@@ -42,14 +42,14 @@ export function createSemaphore(atOnce: number) {
   }
 }
 
-/** Pages, charts and the like that are made for one account at the same time: a page of 1,000 messages takes some 30 ms. */
+/** Pages, charts and the like that are built at once for one account: a page of 1,000 messages takes some 30 ms. */
 const READS_AT_ONCE = 4
 /** Pieces of long answers: for one, a whole file may be searched. */
 const PIECES_AT_ONCE = 2
 
 export type AccountLimits = ReturnType<typeof createPerAccountLimits>
 
-/** Semaphores of each account by itself, so that an account that reads a hundred pages at once holds up nobody else. */
+/** A semaphore for each account, so that an account that reads a hundred pages at once delays nobody else. */
 export function createPerAccountLimits() {
   const reads = perAccount(READS_AT_ONCE)
   const pieces = perAccount(PIECES_AT_ONCE)
@@ -74,7 +74,7 @@ export function createPerAccountLimits() {
   }
 }
 
-/** Nothing is kept of an account that asks for nothing. */
+/** Idle accounts take no memory. */
 function perAccount(atOnce: number) {
   const accounts = new Map<number, { semaphore: Semaphore; users: number }>()
   return async <T>(account: number, work: () => Promise<T>, isWanted: () => boolean): Promise<T | undefined> => {

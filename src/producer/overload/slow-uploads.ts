@@ -1,5 +1,5 @@
-// Bodies that are streamed to disk may take hours, as long as they come: a gigabyte over a slow line does. A client that
-// stops sending is cut off, or its connection and half a file would be kept for ever.
+// Bodies that are streamed to disk may take hours, as long as they make progress: a gigabyte over a slow line does. A client that stops
+// sending is cut off, or its connection and half a file would be kept for ever.
 import type { IncomingMessage } from 'node:http'
 import { isRedisAway } from '../../redis/errors.ts'
 import { ApiError } from '../errors.ts'
@@ -18,14 +18,14 @@ export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_00
   let timer: NodeJS.Timeout | undefined
   const fault = new Promise<never>((_resolve, reject) => {
     timer = setInterval(() => {
-      // What is there and has not been taken yet is our own slowness.
+      // Unread bytes that have arrived mean that we are slow.
       const isOurs = request.readableLength > 0 || request.complete
       if (!isOurs && request.socket.bytesRead - bytes < SPAN_BYTES) reject(tooSlow(spanMs))
       bytes = request.socket.bytesRead
     }, spanMs)
     timer.unref()
   })
-  // It may come when nobody waits for it any more.
+  // Marks a late rejection as handled.
   fault.catch(() => {})
   return { fault, stop: () => clearInterval(timer) }
 }
@@ -48,7 +48,7 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
   }
 }
 
-/** So often a key is asked for anew while a body comes. */
+/** How often the key is checked again while a body arrives. */
 const CHECK_MS = 1_000
 
 /** The same as long as the client still may: a body can take days, and what comes of it is used at once. */
@@ -59,7 +59,7 @@ export async function* flowingWhile(
   let checkedAt = performance.now()
   for await (const piece of flowing(request)) {
     if (performance.now() - checkedAt > CHECK_MS) {
-      // Whether it may is not known while Redis is away.
+      // Unknown while Redis is away.
       await assertStillAllowed().catch((error: unknown) => {
         if (!isRedisAway(error)) throw error
       })
