@@ -5,7 +5,7 @@ import { Packr } from 'msgpackr'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { newUlid, personHash } from '../../src/kernel/message-id.ts'
 import { type IndexedMessage, indexMessages } from '../../src/lanes/archive/message-index.ts'
-import { FIELDS } from '../../src/lanes/messages/record-format.ts'
+import { FIELD } from '../../src/lanes/messages/record-format.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { campaignKey, messageIndexKey, messageKey, requeueableKey, rootKeys } from '../../src/redis/keys.ts'
@@ -196,11 +196,11 @@ async function write(client: Redis, lane: number, batch: readonly IndexedMessage
     const isListed = state === 'f' || state === 'n'
     if (isListed) listed.push(ulid)
     const fields = {
-      ...{ [FIELDS.state]: state, [FIELDS.attempt]: 'ABCDEF', [FIELDS.history]: 'c5|s2k|d1f4' },
-      ...{ [FIELDS.to]: to, [FIELDS.type]: 'template', [FIELDS.class]: 't', [FIELDS.validUntil]: String(until) },
-      ...{ [FIELDS.text]: TEXT, [FIELDS.providerId]: `wamid.${String(personHash(ulid)).padStart(50, 'A')}` },
-      ...(run && { [FIELDS.run]: String(run) }),
-      ...(isListed && { [FIELDS.problem]: '131026|The message cannot be delivered.' }),
+      ...{ [FIELD.state]: state, [FIELD.attempt]: 'ABCDEF', [FIELD.history]: 'c5|s2k|d1f4' },
+      ...{ [FIELD.to]: to, [FIELD.type]: 'template', [FIELD.class]: 't', [FIELD.validUntil]: String(until) },
+      ...{ [FIELD.text]: TEXT, [FIELD.providerId]: `wamid.${String(personHash(ulid)).padStart(50, 'A')}` },
+      ...(run && { [FIELD.run]: String(run) }),
+      ...(isListed && { [FIELD.problem]: '131026|The message cannot be delivered.' }),
     }
     return [messageKey(lane, ulid), ...Object.entries(fields).flat()]
   })

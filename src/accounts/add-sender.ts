@@ -4,6 +4,7 @@
 
 import type { SealedFor, TokenContext } from '../kernel/seal.ts'
 import type { ProviderName } from '../model/accounts/sender.ts'
+import { ENTRY } from '../model/events/outbox-entry.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   accountKey,
@@ -106,7 +107,7 @@ async function openOutbox(redis: Redis, account: number, lane: number): Promise<
   const isListenedTo = async (): Promise<boolean> => (await redis.sismember(rootKeys.eventAccounts, account)) === 1
   if (!(await isListenedTo())) return
   // The entry itself means nothing: it creates the stream.
-  await redis.xadd(outboxKey(lane), '*', 'e', '')
+  await redis.xadd(outboxKey(lane), '*', ENTRY.events, '')
   if (!(await isListenedTo())) await redis.del(outboxKey(lane))
 }
 

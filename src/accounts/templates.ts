@@ -18,8 +18,8 @@ import {
 const stored = jsonText.pipe(templateSchema)
 
 const fieldOf = (name: string, language: string): string => `${name}/${language}`
-/** Beside the definition of a template that WhatsApp has listed; no name has a space. */
-const LISTED = 'listed '
+/** What the field begins with, beside the definition of a template that WhatsApp has listed; no name has a space. */
+const PREFIX = { listed: 'listed ' } as const
 
 /**
  * Adds a template, or replaces the one of the same name and language, and supersedes WhatsApp's reports of it. Dying in between leaves the
@@ -29,13 +29,13 @@ export async function importTemplate(redis: Redis, account: number, template: Te
   await supersedeTemplate(redis, account, template)
   const field = fieldOf(template.name, template.language)
   await redis.hset(templatesKey(account), field, JSON.stringify(template))
-  await redis.hdel(templatesKey(account), `${LISTED}${field}`)
+  await redis.hdel(templatesKey(account), `${PREFIX.listed}${field}`)
 }
 
 /** Takes a template out of the registry; false when there is none of this name and language. */
 export async function removeTemplate(redis: Redis, account: number, name: string, language: string): Promise<boolean> {
   const field = fieldOf(name, language)
-  return (await redis.hdel(templatesKey(account), field, `${LISTED}${field}`)) > 0
+  return (await redis.hdel(templatesKey(account), field, `${PREFIX.listed}${field}`)) > 0
 }
 
 /** Where and when WhatsApp has listed a template. */
@@ -80,7 +80,7 @@ export async function findTemplate(
 ): Promise<Template | undefined> {
   const field = fieldOf(name, language)
   const [[raw, listed], [since]] = await Promise.all([
-    redis.hmget(templatesKey(account), field, `${LISTED}${field}`),
+    redis.hmget(templatesKey(account), field, `${PREFIX.listed}${field}`),
     templateStates(redis, account, [{ name, language }]),
   ])
   if (raw === null || raw === undefined) return undefined
@@ -95,7 +95,7 @@ export async function findTemplate(
  */
 export async function toldStatus(redis: Redis, account: number, template: TemplateName): Promise<string | undefined> {
   const { name, language } = template
-  const listing = readListing(await redis.hget(templatesKey(account), `${LISTED}${fieldOf(name, language)}`))
+  const listing = readListing(await redis.hget(templatesKey(account), `${PREFIX.listed}${fieldOf(name, language)}`))
   if (listing !== undefined) return (await findTemplate(redis, account, name, language))?.status
   return (await templateStates(redis, account, [template]))[0]?.(0).status
 }
@@ -122,7 +122,7 @@ export async function knownTemplate(
 
 /** Fields of the registry that are templates, in their order. */
 const namesIn = async (redis: Redis, account: number): Promise<string[]> =>
-  (await redis.hkeys(templatesKey(account))).filter((field) => !field.startsWith(LISTED)).sort()
+  (await redis.hkeys(templatesKey(account))).filter((field) => !field.startsWith(PREFIX.listed)).sort()
 
 const cachedNames = cached(1_000, namesIn)
 
@@ -172,7 +172,7 @@ export async function listTemplates(
 }
 
 async function readSome(redis: Redis, account: number, fields: readonly string[]): Promise<ListedTemplate[]> {
-  const wanted = fields.flatMap((field) => [field, `${LISTED}${field}`])
+  const wanted = fields.flatMap((field) => [field, `${PREFIX.listed}${field}`])
   const raw = await redis.hmget(templatesKey(account), ...wanted)
   // One may have been removed since its name was read.
   const read = fields.flatMap((field, i) => {
@@ -200,7 +200,7 @@ async function readSome(redis: Redis, account: number, fields: readonly string[]
   })
 }
 
-const listScript = defineScriptOfMany(import.meta.url, 'template-list')
+const listScript = defineScriptOfMany(import.meta.url, 'template-list', { names: { PREFIX } })
 const listReply = z.array(z.enum(['new', 'changed', 'same', 'older', 'of_another']))
 /** The result for a listed template. `older`: a later list was written already. `of_another`: it belongs to another account. */
 export type ListedEnd = z.infer<typeof listReply>[number]
@@ -241,11 +241,11 @@ export async function missedBy(
 ): Promise<(TemplateName & { isDeleted: boolean })[]> {
   const missed = new Map<string, TemplateName & { isDeleted: boolean }>()
   for (let cursor = '0'; ; ) {
-    const [next, found] = await redis.hscan(templatesKey(account), cursor, 'MATCH', `${LISTED}*`, 'COUNT', 1_000)
+    const [next, found] = await redis.hscan(templatesKey(account), cursor, 'MATCH', `${PREFIX.listed}*`, 'COUNT', 1_000)
     for (let i = 0; i < found.length; i += 2) {
       const listing = readListing(found[i + 1])
       if (listing?.wabaId !== wabaId || listing.began === String(beganMs)) continue
-      const [name = '', language = ''] = (found[i] ?? '').slice(LISTED.length).split('/')
+      const [name = '', language = ''] = (found[i] ?? '').slice(PREFIX.listed.length).split('/')
       missed.set(`${name}/${language}`, { name, language, isDeleted: listing.isDeleted })
     }
     if (next === '0') return [...missed.values()]
@@ -256,7 +256,7 @@ export async function missedBy(
 /** Keeps a template that WhatsApp has deleted, as deleted. */
 export async function markDeleted(redis: Redis, account: number, { name, language }: TemplateName): Promise<void> {
   const key = templatesKey(account)
-  const field = `${LISTED}${fieldOf(name, language)}`
+  const field = `${PREFIX.listed}${fieldOf(name, language)}`
   const text = await redis.hget(key, field)
   const marked = text?.replace(LISTING, '$1 $2 $3 0 $5')
   // Somebody may have imported it in between; then the next sync finds that.
@@ -272,6 +272,6 @@ export async function dropTemplates(redis: Redis, account: number, gone: readonl
 /** No sender belongs to this account at WhatsApp any more: its templates stay, as if they were imported by hand. */
 export async function releaseTemplates(redis: Redis, account: number, wabaId: string): Promise<void> {
   for (const { name, language } of await missedBy(redis, account, { wabaId, beganMs: 0 })) {
-    await redis.hdel(templatesKey(account), `${LISTED}${fieldOf(name, language)}`)
+    await redis.hdel(templatesKey(account), `${PREFIX.listed}${fieldOf(name, language)}`)
   }
 }

@@ -11,6 +11,7 @@ import { archiveOf, type KeptMessage } from '../lanes/archive/archive.ts'
 import { namesOfWriter } from '../lanes/messages/inbound.ts'
 import { type CampaignId, campaignId } from '../model/campaigns/campaign-id.ts'
 import { campaignMessageUlid, placeInId } from '../model/campaigns/message-ids.ts'
+import { HISTORY } from '../model/messages/history.ts'
 import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -141,6 +142,7 @@ function isAnswer({ answers, receivedAt }: Writer, { state, providerId, history 
   if (answers !== undefined) return answers === providerId
   if (!PROVEN_SENT.some((each) => each === state)) return false
   return history.some(
-    ({ code, atMs }) => code === 'c' && atMs - WHOLE_SECOND_MS <= receivedAt && receivedAt - atMs <= ANSWERED_WITHIN_MS,
+    ({ code, atMs }) =>
+      code === HISTORY.claimed && atMs - WHOLE_SECOND_MS <= receivedAt && receivedAt - atMs <= ANSWERED_WITHIN_MS,
   )
 }

@@ -40,9 +40,12 @@ const keysOf = (account: number) => ({
   tries: `${keys.tries}${account}`,
 })
 
+/** What the field begins with that has the id of the file of a message, beside how often it was tried. */
+const PREFIX = { file: 'file ' } as const
+
 const addScript = defineScript(import.meta.url, 'received-media-add')
-const takeScript = defineScript(import.meta.url, 'received-media-take')
-const settleScript = defineScript(import.meta.url, 'received-media-settle')
+const takeScript = defineScript(import.meta.url, 'received-media-take', { names: { PREFIX } })
+const settleScript = defineScript(import.meta.url, 'received-media-settle', { names: { PREFIX } })
 
 /** Has the file fetched. Doing it again changes nothing. False when too many of the account wait already. */
 export async function addReceivedMedium(redis: Redis, of: ReceivedMedium): Promise<boolean> {
@@ -93,7 +96,7 @@ async function settle(
 /** The id that the file gets, always the same one; `make` gives one to a file that has none yet. */
 export async function fileIdOf(redis: Redis, of: ReceivedMedium, make: boolean): Promise<number | undefined> {
   const { tries } = keysOf(of.account)
-  const field = `file ${memberOf(of)}`
+  const field = `${PREFIX.file}${memberOf(of)}`
   if (make && (await redis.hexists(tries, field)) === 0) {
     await redis.hsetnx(tries, field, await nextId(redis, 'file'))
     await redis.pexpire(tries, KEEP_MS)

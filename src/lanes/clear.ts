@@ -27,7 +27,10 @@ import { newRecordFields } from './messages/record-format.ts'
 const PAGE = 500
 const STEP = 100
 
-const filterScript = defineScript(import.meta.url, 'lane-filter')
+/** What a script reads of the payload of a job. */
+const PAYLOAD = { until: 'until', run: 'run' } as const satisfies { [Name in keyof SendPayload]?: Name }
+
+const filterScript = defineScript(import.meta.url, 'lane-filter', { names: { JOB, PAYLOAD } })
 const clearScript = defineMessageScript(import.meta.url, 'lane-clear')
 const twoCounts = z.tuple([z.number(), z.number()])
 

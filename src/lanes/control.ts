@@ -15,6 +15,7 @@ import {
 import { iso, isoOrNull } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
+import { ENTRY } from '../model/events/outbox-entry.ts'
 import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
 import { endCampaignsRest } from '../portfolios/campaigns-rest.ts'
 import { restingWaits } from '../portfolios/resting.ts'
@@ -26,6 +27,7 @@ import {
   inDoubtKey,
   laneClosedKey,
   messageIndexKey,
+  openSegmentsKey,
   outboxKey,
   parkedCampaignsKey,
   pollingKey,
@@ -145,7 +147,7 @@ export async function noteOwnAct(redis: Redis, lane: number, action: string, det
   await appendToAuditLog(redis, act, Date.now())
 }
 
-const noticeScript = defineScript(import.meta.url, 'sender-notice')
+const noticeScript = defineScript(import.meta.url, 'sender-notice', { names: { ENTRY } })
 
 /**
  * Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. Returns whether it was blocked just
@@ -192,9 +194,9 @@ export async function deadLettersOf(
 export async function forgetLane(redis: Redis, queues: LaneQueues, removed: RemovedLane): Promise<void> {
   const { lane } = removed
   await queues.remove(lane)
-  const index = messageIndexKey(lane)
   await redis.del(
-    ...[index, `${index}:open`, outboxKey(lane), laneClosedKey(lane), senderBlockedKey(lane), throttledKey(lane)],
+    ...[messageIndexKey(lane), openSegmentsKey(lane), outboxKey(lane), laneClosedKey(lane)],
+    ...[senderBlockedKey(lane), throttledKey(lane)],
     ...[inDoubtKey(lane), queuedAgainKey(lane), requeueableKey(lane), pollKey(lane), pollingKey(lane)],
     ...[activeCampaignsKey(lane), parkedCampaignsKey(lane), campaignsRestKey(lane)],
   )

@@ -15,7 +15,7 @@ import {
   rootKeys,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey } from './bullmq/layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey, META } from './bullmq/layout.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 
 /** The state of one lane, read in one atomic step. */
@@ -45,7 +45,7 @@ export interface SweepState {
   nowMs: number
 }
 
-const sweepStateScript = defineScript(import.meta.url, 'lane-sweep-state')
+const sweepStateScript = defineScript(import.meta.url, 'lane-sweep-state', { names: { META } })
 const mendScript = defineMessageScript(import.meta.url, 'lane-mend')
 
 const maybeTime = z.union([z.literal('').transform(() => undefined), z.coerce.number()])

@@ -7,7 +7,15 @@ import type { Redis } from '../redis/connect.ts'
 import { jobDeathsKey, laneReadersKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { jsonText } from '../redis/records.ts'
-import { JOB, laneBacklogKeys, laneCounterKey, laneDeadLettersKey, laneJobKey, laneMetaKey } from './bullmq/layout.ts'
+import {
+  JOB,
+  laneBacklogKeys,
+  laneCounterKey,
+  laneDeadLettersKey,
+  laneJobKey,
+  laneMetaKey,
+  META,
+} from './bullmq/layout.ts'
 
 /** The payload of a job, from its text. */
 export const payloadText = jsonText.pipe(sendPayloadSchema)
@@ -34,8 +42,8 @@ export const jobStates = (redis: Redis, lane: number, ulids: readonly string[]):
     }),
   )
 
-const nextScript = defineScript(import.meta.url, 'lane-next')
-const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter')
+const nextScript = defineScript(import.meta.url, 'lane-next', { names: { JOB, META } })
+const deadLetterScript = defineScript(import.meta.url, 'lane-dead-letter', { names: { JOB } })
 
 /** A job that waits: its id is that of the message, its payload JSON. */
 export interface WaitingJob {

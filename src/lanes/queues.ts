@@ -10,8 +10,10 @@ import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
 import { laneClosedKey, lanePrefix, messageIndexKey, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
+import { LATENESS, SERIES } from './archive/index-segments.ts'
 import { type IndexedMessage, indexMessages, packForIndex } from './archive/message-index.ts'
 import {
+  JOB,
   laneBacklogKeys,
   laneChunkKeys,
   laneChunkLimiterKey,
@@ -263,7 +265,7 @@ function laneOf(id: string) {
   return parsed
 }
 
-const addScript = defineScript(import.meta.url, 'lane-add')
+const addScript = defineScript(import.meta.url, 'lane-add', { names: { JOB, SERIES, LATENESS } })
 
 /** A job that is to wait on its lane. */
 export interface LaneJob {

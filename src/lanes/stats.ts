@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { parseChunkJobId } from '../jobs/chunk.ts'
 import { masked } from '../kernel/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
-import { readHistory } from '../model/messages/history.ts'
+import { HISTORY, readHistory } from '../model/messages/history.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -18,10 +18,33 @@ import {
   reopenedKey,
   requeueableKey,
 } from '../redis/keys.ts'
-import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey } from './bullmq/layout.ts'
+import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey, META } from './bullmq/layout.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 
-const statsScript = defineMessageScript(import.meta.url, 'lane-stats')
+/** The numbers of a lane, by their place in what lane-stats.lua returns. */
+export const NUMBER = {
+  nowUs: 1,
+  transactional: 2,
+  campaign: 3,
+  inChunks: 4,
+  delayed: 5,
+  active: 6,
+  deadLetters: 7,
+  paused: 8,
+  cooldownUntil: 9,
+  inDoubt: 10,
+  sending: 11,
+  requeueable: 12,
+  pollsWaiting: 13,
+  firstPollAt: 14,
+  reopened: 15,
+  slots: 16,
+  lastUs: 17,
+  firstUs: 18,
+  chunkStartedAt: 19,
+} as const
+
+const statsScript = defineMessageScript(import.meta.url, 'lane-stats', { NUMBER })
 
 const statsReply = z.array(z.string()).min(6)
 
@@ -91,37 +114,36 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
   })
   const [numbers = '', head = '', history = '', headOfCampaigns = '', historyOfCampaigns = '', reason = '', ...rest] =
     statsReply.parse(reply)
-  // In the order of lane-stats.lua.
-  const [nowUs = 0, transactional = 0, campaign = 0, inChunks = 0, delayed = 0, active = 0, deadLetters = 0, ...more] =
-    numbers.split(' ').map(Number)
-  const [paused, cooldownUntil = 0, inDoubt = 0, sending = 0, requeueable = 0, pollsWaiting = 0, ...last] = more
-  const [firstPollAt = 0, reopened = 0, slots = 0, lastUs = 0, firstUs = 0, chunkStartedAt = Number.NaN] = last
-  if (Number.isNaN(chunkStartedAt)) throw new Error(`lane ${lane} gave no figures`)
+  const found = numbers.split(' ').map(Number)
+  const numberOf = (name: keyof typeof NUMBER): number => found[NUMBER[name] - 1] ?? Number.NaN
+  // The last of them.
+  if (Number.isNaN(numberOf('chunkStartedAt'))) throw new Error(`lane ${lane} gave no figures`)
+  const nowUs = numberOf('nowUs')
   const nowMs = Math.floor(nowUs / 1_000)
   return {
     lane,
     nowMs,
     nowUs,
-    inChunks,
-    delayed,
-    active,
-    deadLetters,
-    inDoubt,
-    sending,
-    requeueable,
-    reopened,
-    pollsWaiting,
-    firstPollAt,
-    isPaused: paused === 1,
+    inChunks: numberOf('inChunks'),
+    delayed: numberOf('delayed'),
+    active: numberOf('active'),
+    deadLetters: numberOf('deadLetters'),
+    inDoubt: numberOf('inDoubt'),
+    sending: numberOf('sending'),
+    requeueable: numberOf('requeueable'),
+    reopened: numberOf('reopened'),
+    pollsWaiting: numberOf('pollsWaiting'),
+    firstPollAt: numberOf('firstPollAt'),
+    isPaused: numberOf('paused') === 1,
     head: head || headOfCampaigns,
-    waiting: { transactional, campaign },
+    waiting: { transactional: numberOf('transactional'), campaign: numberOf('campaign') },
     oldest: {
       transactional: waitsSince(head, history),
       campaign: waitsSince(headOfCampaigns, historyOfCampaigns),
-      chunk: chunkStartedAt || undefined,
+      chunk: numberOf('chunkStartedAt') || undefined,
     },
-    cooldown: cooldownOf(cooldownUntil, nowMs, reason),
-    slots: { count: slots, firstUs, lastUs },
+    cooldown: cooldownOf(numberOf('cooldownUntil'), nowMs, reason),
+    slots: { count: numberOf('slots'), firstUs: numberOf('firstUs'), lastUs: numberOf('lastUs') },
     campaigns: Array.from({ length: rest.length / 3 }, (_, i) => ({
       number: Number(rest[3 * i]),
       state: rest[3 * i + 1] ?? '',
@@ -144,7 +166,7 @@ function waitsSince(job: string, history: string): number | undefined {
   const acceptedAt = acceptedAtMs(id.ulid)
   // Before the claim there is no history.
   if (history === '') return acceptedAt
-  return readHistory(history, acceptedAt).findLast(({ code }) => code === 'q')?.atMs ?? acceptedAt
+  return readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.queuedAgain)?.atMs ?? acceptedAt
 }
 
 /** The cooldown of these keys' values; undefined when it is over. `reason`: `code|sentence`. */
@@ -188,7 +210,7 @@ export async function chunksOn(redis: Redis, lane: number): Promise<{ run: numbe
 
 /** Whether a person, or Laneway, has paused the lane. */
 export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
-  (await redis.hexists(laneMetaKey(lane), 'paused')) === 1
+  (await redis.hexists(laneMetaKey(lane), META.paused)) === 1
 
 /** How many messages wait on these lanes as jobs; without those being sent, and without recipients in chunks. */
 export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {

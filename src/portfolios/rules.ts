@@ -39,7 +39,10 @@ const PLACE_MS = 5 * 60_000
 /** The same for a held one: WhatsApp decides within hours, and reports it by webhook. */
 const HELD_MS = 24 * 3_600_000
 
-const checkScript = defineScriptOfMany(import.meta.url, 'rules-check')
+/** The field of a hash of people that is none of them: when those whose time is over were last removed. */
+const PEOPLE = { tidied: 't' } as const
+
+const checkScript = defineScriptOfMany(import.meta.url, 'rules-check', { names: { PEOPLE } })
 const checkReply = z.array(
   z.union([
     z.tuple([z.literal('ok'), z.number(), z.number()]),
@@ -77,7 +80,7 @@ export async function checkProviderRules(
   })
 }
 
-const settleCountScript = defineScript(import.meta.url, 'rules-settle')
+const settleCountScript = defineScript(import.meta.url, 'rules-settle', { names: { PEOPLE } })
 
 /** What was counted for a message. */
 export interface Counted {
@@ -270,7 +273,7 @@ export async function restingOf(
   return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined
 }
 
-const usageScript = defineScript(import.meta.url, 'rules-usage')
+const usageScript = defineScript(import.meta.url, 'rules-usage', { names: { PEOPLE } })
 const usageReply = z.tuple([z.number(), z.number()])
 
 /**

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { preflightSchema, storedDefinitionSchema } from '../model/campaigns/definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES, type CampaignMove } from '../model/campaigns/lifecycle.ts'
+import { ENTRY } from '../model/events/outbox-entry.ts'
 import { templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -132,7 +133,7 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
   return campaign?.account === account ? campaign : undefined
 }
 
-const moveScript = defineScript(import.meta.url, 'campaign-move')
+const moveScript = defineScript(import.meta.url, 'campaign-move', { names: { ENTRY } })
 const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),

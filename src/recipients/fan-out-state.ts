@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { laneBacklogKeys, laneChunkKeys } from '../lanes/bullmq/layout.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
+import { ASIDE } from '../model/campaigns/counts.ts'
 import type { Redis } from '../redis/connect.ts'
 import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
@@ -79,7 +80,7 @@ export async function advanceFanOut(
   const [, , nowMs, next, running, backlog, later, chunks, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
   const figures = { nowMs, next, running, backlog, later, chunks, throttled }
-  return { ...figures, counts: countsOf(hash), exempt: Number(hash.exempt ?? 0) }
+  return { ...figures, counts: countsOf(hash), exempt: Number(hash[ASIDE.exempt] ?? 0) }
 }
 
 /**

@@ -4,6 +4,7 @@
 
 import { readProgress } from '../lanes/messages/records.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
+import { ASIDE } from '../model/campaigns/counts.ts'
 import { LETTERS, STATES, type State } from '../model/messages/lifecycle.ts'
 import type { Redis } from '../redis/connect.ts'
 import { campaignCountsKey, queuedAgainKey, recipientStatesKey } from '../redis/keys.ts'
@@ -87,10 +88,10 @@ export async function readAllCounts(
 }
 
 /** How many are held and capped and have answered, from the fields of that hash. */
-export const countsAsideOf = ({ held, capped, replied }: Readonly<Record<string, string>>): CountsAside => ({
-  held: Number(held ?? 0),
-  capped: Number(capped ?? 0),
-  replied: Number(replied ?? 0),
+export const countsAsideOf = (hash: Readonly<Record<string, string>>): CountsAside => ({
+  held: Number(hash[ASIDE.held] ?? 0),
+  capped: Number(hash[ASIDE.capped] ?? 0),
+  replied: Number(hash[ASIDE.replied] ?? 0),
 })
 
 /** The same from the fields of that hash. */

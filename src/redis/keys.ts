@@ -7,6 +7,36 @@ import { createHash } from 'node:crypto'
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
 
+/**
+ * What scripts append to a key that they are given, because only what they read tells which key it is: they have it as
+ * `SUFFIX.counts`.
+ */
+export const SUFFIX = {
+  /** Of a campaign. */
+  counts: ':counts',
+  states: ':states',
+  /** Of a cooldown. */
+  reason: '-reason',
+  probe: '-probe',
+  /** Of the index of a lane, and of a segment of it. */
+  open: ':open',
+  people: ':to',
+  /** Of a gallery. */
+  file: ':file:',
+  folder: ':folder:',
+  files: ':files',
+  /** Of contacts. */
+  contact: ':contact:',
+  tag: ':tag:',
+  members: ':members',
+  /** Of notices. */
+  texts: ':texts',
+  kinds: ':kinds',
+  ofKind: ':of:',
+  missed: ':missed',
+  rate: ':rate:',
+} as const
+
 /** Keys of the installation as a whole. */
 export const rootKeys = {
   /** HASH name → last number given out: account, lane, folder, file, tag, contact, membership. */
@@ -177,14 +207,15 @@ export const senderBlockedKey = (lane: number): string => `${lanePrefix(lane)}:b
 export const messageKey = (lane: number, ulid: string): string => `${lanePrefix(lane)}:m:${ulid}`
 /**
  * ZSET segment → acceptance (ms) of its newest message: the index of the lane's messages. message-index.lua appends the
- * names of the segments itself: `:<segment>` STRING of ids, `:<segment>:to` STRING of recipients, and `:open` HASH series
- * → segment that is appended to.
+ * names of the segments itself.
  */
 export const messageIndexKey = (lane: number): string => `${lanePrefix(lane)}:i`
+/** HASH series → when the segment of it was begun that is appended to. */
+export const openSegmentsKey = (lane: number): string => `${messageIndexKey(lane)}${SUFFIX.open}`
 /** Of one segment of it: STRING of packed ids, and STRING of the hashes of the people they are to or from. */
 export const indexSegmentKeys = (lane: number, segment: string) => {
   const ids = `${messageIndexKey(lane)}:${segment}`
-  return { ids, hashes: `${ids}:to` }
+  return { ids, hashes: `${ids}${SUFFIX.people}` }
 }
 /** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
@@ -205,16 +236,10 @@ export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-r
 
 /** STRING: when the cooldown of a lane ends (ms), see lanes/messages/scripts/message-cooldowns.lua. */
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
-/**
- * STRING `code|sentence`: what began the cooldown of a lane; ends with it. message-cooldowns.lua appends `-reason`
- * itself.
- */
-export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}-reason`
-/**
- * STRING `ms|code|sentence` that is there while a lane may be asked with one message at a time; message-cooldowns.lua
- * appends `-probe`.
- */
-export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}-probe`
+/** STRING `code|sentence`: what began the cooldown of a lane; ends with it. */
+export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.reason}`
+/** STRING `ms|code|sentence` that is there while a lane may be asked with one message at a time. */
+export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.probe}`
 /** STRING: the cooldown of one recipient of the lane; `name` stands for them, see kernel/sealed.ts. */
 export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`
 
@@ -271,9 +296,11 @@ export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:cam
 /** HASH of one campaign. */
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */
-export const campaignCountsKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:counts`
+export const campaignCountsKey = (lane: number, number: number): string =>
+  `${campaignPrefix(lane)}${number}${SUFFIX.counts}`
 /** STRING: the state of each recipient, half a byte each, in the order of the list, see recipients/recipient-states.ts. */
-export const recipientStatesKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:states`
+export const recipientStatesKey = (lane: number, number: number): string =>
+  `${campaignPrefix(lane)}${number}${SUFFIX.states}`
 /** STRING: a bit for each recipient who has answered, in the order of the list, see campaigns/store/replies.ts. */
 export const campaignRepliedKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:replied`
 /** ZSET what stands for a received message's id → when it was received (ms): those whose campaign is still to be found. */
@@ -318,11 +345,23 @@ export const eventKeys = (account: number) => {
 }
 /**
  * ZSET id of a notice → when what it tells of happened (ms), of an account, or of the installation as account 0.
- * notice-keep.lua appends names itself: `:texts` HASH id → notice, `:kinds` ZSET kind → how many of it are kept,
- * `:of:<kind>` ZSET as the one of all, `:missed` HASH kind → how many came too fast to be kept, and `:rate:<kind>` STRING of
- * the minute.
+ * notice-keep.lua makes those of `noticeKeys` from it, and of each kind a STRING that counts those of the minute.
  */
 export const noticesKey = (account: number): string => `lw:{e${account}}:notices`
+/** What else is kept of notices. */
+export const noticeKeys = (account: number) => {
+  const index = noticesKey(account)
+  return {
+    /** HASH id → notice. */
+    texts: `${index}${SUFFIX.texts}`,
+    /** ZSET kind → how many of it are kept. */
+    kinds: `${index}${SUFFIX.kinds}`,
+    /** ZSET as the one of all, of one kind. */
+    ofKind: (kind: string) => `${index}${SUFFIX.ofKind}${kind}`,
+    /** HASH kind → how many came too fast to be kept. */
+    missed: `${index}${SUFFIX.missed}`,
+  }
+}
 /** Prefix of BullMQ's keys of an endpoint's queue. */
 export const endpointQueuePrefix = (endpoint: string): string => `lw:{${endpoint}}`
 
@@ -336,11 +375,11 @@ export const galleryKeys = (account: number) => {
     /** ZSET of folder ids by id. */
     folders: `${prefix}:folders`,
     /** HASH of one folder. */
-    folder: (id: number) => `${prefix}:folder:${id}`,
+    folder: (id: number) => `${prefix}${SUFFIX.folder}${id}`,
     /** ZSET of the active files of a folder, by id. */
-    filesIn: (folder: number) => `${prefix}:folder:${folder}:files`,
+    filesIn: (folder: number) => `${prefix}${SUFFIX.folder}${folder}${SUFFIX.files}`,
     /** HASH of one file. */
-    file: (id: number) => `${prefix}:file:${id}`,
+    file: (id: number) => `${prefix}${SUFFIX.file}${id}`,
     /** ZSET of files in the trash, by id. */
     trash: `${prefix}:trash`,
     /** STRING: bytes of all files, those in the trash too, see gallery/files.ts. */
@@ -384,11 +423,11 @@ export const contactKeys = (account: number) => {
     /** HASH case-folded tag name → tag id. */
     tagNames: `${prefix}:tag-names`,
     /** HASH of one tag. */
-    tag: (id: number) => `${prefix}:tag:${id}`,
+    tag: (id: number) => `${prefix}${SUFFIX.tag}${id}`,
     /** ZSET contact id → membership id: members in the order they joined. */
-    members: (tag: number) => `${prefix}:tag:${tag}:members`,
+    members: (tag: number) => `${prefix}${SUFFIX.tag}${tag}${SUFFIX.members}`,
     /** HASH of one contact. */
-    contact: (id: number) => `${prefix}:contact:${id}`,
+    contact: (id: number) => `${prefix}${SUFFIX.contact}${id}`,
     /** HASH phone digits → contact id. */
     phones: `${prefix}:phones`,
     /** ZSET HMAC of a person who was erased → when (ms), see people/tombstones.ts. It expires. */

@@ -20,14 +20,16 @@
 //
 // Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
 // head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
-// in the code Redis itself refuses a name that nobody declared. `redisNowMs()` is there in every script: the clock of
-// Redis, epoch ms. `trustedNowMs()` is the same for scripts that take something away by the time: while the clock is not
-// believed it ends the script with the error CLOCK, before anything was written (trusted-clock.ts).
+// in the code Redis itself refuses a name that nobody declared. A script gets the fields and letters of what is stored
+// from tables of TypeScript (`Constants`) and has them as `FIELD.state`. `redisNowMs()` is there in every script: the
+// clock of Redis, epoch ms. `trustedNowMs()` is the same for scripts that take something away by the time: while the
+// clock is not believed it ends the script with the error CLOCK, before anything was written (trusted-clock.ts).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import type { Redis } from './connect.ts'
 import { isUnknownScript } from './errors.ts'
+import { SUFFIX } from './keys.ts'
 import { needsReplicas, sendReplicated } from './replication.ts'
 import { expectedRedisMs, LEAP_MS } from './trusted-clock.ts'
 
@@ -95,8 +97,9 @@ export function defineScriptOfMany(module: string, name: string, constants?: Con
 
 function loadScript(module: string, name: string, constants: Constants | undefined) {
   const text = withClock(readScript(new URL(`./scripts/${name}.lua`, module)))
-  if (CONSTANTS.test(text) !== (constants !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
-  const source = withNames(name, text.replace(CONSTANTS, constants?.line ?? ''), constants?.names ?? {})
+  const { line, names = {} } = constants ?? {}
+  if (CONSTANTS.test(text) !== (line !== undefined)) throw new Error(`script ${name} and its constants do not fit`)
+  const source = withNames(name, text.replace(CONSTANTS, line ?? ''), { SUFFIX, ...names })
   const sha = createHash('sha1').update(source).digest('hex')
   const head = headOf(name, source)
   const isTrusting = source.includes('trustedNowMs()')
@@ -134,25 +137,25 @@ function loadScript(module: string, name: string, constants: Constants | undefin
 /** What a script does not know by itself. */
 export interface Constants {
   /** A line of Lua in place of the line `-- constants`. */
-  line: string
-  /** Texts for names: with `{ FIELD: { state: 's' } }` the code says `FIELD.state` for `'s'`. */
-  names: Readonly<Record<string, Readonly<Record<string, string>>>>
+  line?: string
+  /** Tables that TypeScript has too: with `{ FIELD: { state: 's' } }` the code says `FIELD.state` for `'s'`. */
+  names?: Readonly<Record<string, Readonly<Record<string, string | number>>>>
 }
 
 /** Stands where the constants of a script go. */
 const CONSTANTS = /^-- constants$/m
 
-/** The code with the texts of its names, written in when it is loaded: no run takes longer for them. */
-const withNames = (script: string, code: string, tables: Constants['names']): string =>
-  Object.entries(tables).reduce(
-    (text, [table, texts]) =>
-      text.replace(new RegExp(`\\b${table}\\.(\\w+)`, 'g'), (said, name: string) => {
-        const found = Object.hasOwn(texts, name) ? texts[name] : undefined
-        if (found === undefined) throw new Error(`script ${script}: nobody knows ${said}`)
-        return `'${found}'`
-      }),
-    code,
-  )
+/** A name of a table, as `FIELD.state`. */
+const NAME = /\b([A-Z]{2,})\.(\w+)/g
+
+/** The code with what its names stand for, written in when it is loaded: no run takes longer for them. */
+const withNames = (script: string, code: string, tables: NonNullable<Constants['names']>): string =>
+  code.replace(NAME, (text, table: string, name: string) => {
+    const values = Object.hasOwn(tables, table) ? tables[table] : undefined
+    const found = values !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
+    if (found === undefined) throw new Error(`script ${script}: nobody knows ${text}`)
+    return typeof found === 'number' ? String(found) : `'${found}'`
+  })
 
 /**
  * The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder.

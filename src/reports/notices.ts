@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
+import { ENTRY } from '../model/events/outbox-entry.ts'
 import {
   MOST_A_MINUTE,
   MOST_NOTICES,
@@ -14,11 +15,11 @@ import {
   noticeSchema,
 } from '../model/notice.ts'
 import type { Redis } from '../redis/connect.ts'
-import { eventKeys, noticesKey } from '../redis/keys.ts'
+import { eventKeys, noticeKeys, noticesKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { jsonText, readRecord } from '../redis/records.ts'
 
-const script = defineScript(import.meta.url, 'notice-keep')
+const script = defineScript(import.meta.url, 'notice-keep', { names: { ENTRY } })
 const reply = z.enum(['kept', 'known', 'missed', 'old'])
 export type Kept = z.infer<typeof reply>
 
@@ -98,7 +99,7 @@ export async function readNotices(
   const found = await redis.zrevrange(index, from, from + most, 'WITHSCORES')
   const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
   const looked = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
-  const texts = looked.length === 0 ? [] : await redis.hmget(`${index}:texts`, ...looked.map(({ id }) => id))
+  const texts = looked.length === 0 ? [] : await redis.hmget(noticeKeys(account).texts, ...looked.map(({ id }) => id))
   const matching = looked.flatMap(({ id, at }, i) => {
     const notice = texts[i] ? documentOf(id, texts[i]) : undefined
     return notice !== undefined && matches(notice, filter) ? [{ notice, at }] : []
@@ -141,8 +142,8 @@ function documentOf(id: string, text: string): NoticeDocument {
 
 /** Forgets the notices of an account; those in the list of the installation end by themselves. */
 export async function forgetNotices(redis: Redis, account: number): Promise<void> {
-  const index = noticesKey(account)
-  const kinds = await redis.zrange(`${index}:kinds`, 0, '-1')
-  await redis.del(index, `${index}:texts`, `${index}:kinds`, `${index}:missed`)
-  for (const kind of kinds) await redis.del(`${index}:of:${kind}`)
+  const { texts, kinds, missed, ofKind } = noticeKeys(account)
+  const known = await redis.zrange(kinds, 0, '-1')
+  await redis.del(noticesKey(account), texts, kinds, missed)
+  for (const kind of known) await redis.del(ofKind(kind))
 }

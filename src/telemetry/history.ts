@@ -37,10 +37,10 @@ export type Counted = keyof typeof COUNTED
 export const COUNTED_NAMES = Object.keys(COUNTED) as Counted[]
 
 /** What is measured now and then, of a period the highest value: messages that wait, and the age of the oldest (s). */
-const MEASURED = { backlog: 'b', oldestSeconds: 'o' } as const
+export const MEASURED = { backlog: 'b', oldestSeconds: 'o' } as const
 
-/** Failures are counted once more for each code. */
-const OF_CODE = `${COUNTED.failed}.`
+/** Failures are counted once more for each code: what the field begins with, and the field of all codes past the first few. */
+export const FAILURES = { byCode: `${COUNTED.failed}.`, byOther: `${COUNTED.failed}.other` } as const
 
 /** Counts by field. */
 export type Fields = Map<string, number>
@@ -59,11 +59,11 @@ export interface Point extends Record<Counted, number> {
 export function pointOf(atMs: number, fields: Fields): Point {
   const count = (letter: string): number => fields.get(letter) ?? 0
   const counts = Object.fromEntries(COUNTED_NAMES.map((name) => [name, count(COUNTED[name])]))
-  const failures = [...fields].filter(([field]) => field.startsWith(OF_CODE))
+  const failures = [...fields].filter(([field]) => field.startsWith(FAILURES.byCode))
   return {
     ...(counts as Record<Counted, number>),
     atMs,
-    failedBy: Object.fromEntries(failures.map(([field, value]) => [field.slice(OF_CODE.length), value])),
+    failedBy: Object.fromEntries(failures.map(([field, value]) => [field.slice(FAILURES.byCode.length), value])),
     backlog: count(MEASURED.backlog),
     oldestSeconds: count(MEASURED.oldestSeconds),
   }
@@ -146,7 +146,9 @@ export function createHistoryBuffer(now: () => number = Date.now) {
     changed({ lane, from, to, code, count: by = 1 }) {
       for (const state of enteredStates(from, to)) {
         count(lane, COUNTED[state], by)
-        if (state === 'failed') count(lane, `${OF_CODE}${countedCode(code) || 'other'}`, by)
+        if (state !== 'failed') continue
+        const counted = countedCode(code)
+        count(lane, counted === '' ? FAILURES.byOther : `${FAILURES.byCode}${counted}`, by)
       }
     },
   }

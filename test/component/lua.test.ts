@@ -1,5 +1,5 @@
 // Pins: a script runs on a server that knows it, on one that has forgotten it, and never under names that it does not have.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -41,21 +41,15 @@ test('a key or an argument that is missing or that the script does not know is r
   expect(await redis.exists('tag:9')).toBe(0)
 })
 
-test('a script gets the texts of names that it is given, and one that nobody knows is refused when it is loaded', () => {
-  const names = { FIELD: { state: 's' } }
+test('a script gets what names of a table stand for, and one that nobody knows is refused when it is loaded', async () => {
+  const names = { FIELD: { state: 's' }, LIMIT: { most: 40 } }
   const loaded = (code: string) => load(`#!lua\n-- constants\n${code}`, { line: 'local one = 1', names })
-  expect(() => loaded('return FIELD.state')).not.toThrow()
-  expect(() => loaded('return FIELD.stat')).toThrow('nobody knows FIELD.stat')
-  expect(() => loaded('return FIELD.constructor')).toThrow('nobody knows FIELD.constructor')
-})
-
-test('no script knows a field of a record by its letter', () => {
-  const folder = join(import.meta.dirname, '../../src')
-  const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.lua'))
-  const lines = scripts.flatMap((path) => readFileSync(join(folder, path), 'utf8').split('\n'))
-  const ofRecords = lines.filter((line) => /'H[A-Z]+', *(m\.)?records?\b/.test(line))
-  expect(ofRecords.length).toBeGreaterThan(10)
-  expect(ofRecords.filter((line) => /'[a-z]'/.test(line))).toEqual([])
+  expect(await loaded('return { FIELD.state, LIMIT.most + 2 }')(redis, {}, {})).toEqual(['s', 42])
+  for (const unknown of ['FIELD.stat', 'FIELD.constructor', 'LIMITS.most']) {
+    expect(() => loaded(`return ${unknown}`)).toThrow(`nobody knows ${unknown}`)
+  }
+  expect(() => load('#!lua\nreturn FIELD.state')).toThrow('nobody knows FIELD.state')
+  expect(await load('#!lua\nreturn FIELD.state', { names })(redis, {}, {})).toBe('s')
 })
 
 test('an error of the script itself is passed on', async () => {

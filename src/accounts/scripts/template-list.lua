@@ -19,7 +19,7 @@ local each = cmsgpack.unpack(ARGV[2])
 local results = {}
 for i = 1, #each do
   local field, text, quality = unpack(each[i], 1, 3)
-  local listed = redis.call('HGET', templates, 'listed ' .. field)
+  local listed = redis.call('HGET', templates, PREFIX.listed .. field)
   local knownAt, owner, here = string.match(listed or '', '^(%d+) %d+ (%d+) (%d)')
   if owner and owner ~= waba and here == '1' then
     results[i] = 'of_another'
@@ -29,7 +29,7 @@ for i = 1, #each do
     local known = redis.call('HGET', templates, field)
     results[i] = not known and 'new' or (known == text and 'same' or 'changed')
     redis.call('HSET', templates, field, text,
-      'listed ' .. field, string.format('%.0f %.0f %s 1 %s', at, began, waba, quality))
+      PREFIX.listed .. field, string.format('%.0f %.0f %s 1 %s', at, began, waba, quality))
   end
 end
 return results

@@ -7,7 +7,7 @@ import { messageId } from '../../kernel/message-id.ts'
 import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import type { ExportFormat } from '../../model/campaigns/file-formats.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
-import type { HistoryEvent } from '../../model/messages/history.ts'
+import { HISTORY, type HistoryEvent } from '../../model/messages/history.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import { readRecipientStates } from '../../recipients/recipient-states.ts'
@@ -107,11 +107,11 @@ function lineOf(
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),
     state: shown,
-    claimed_at: at('c'),
-    sent_at: at('s'),
-    delivered_at: at('d'),
-    read_at: at('r'),
-    ended_at: at('f') ?? at('x') ?? at('k') ?? at('n'),
+    claimed_at: at(HISTORY.claimed),
+    sent_at: at(HISTORY.sent),
+    delivered_at: at(HISTORY.delivered),
+    read_at: at(HISTORY.read),
+    ended_at: at(HISTORY.failed) ?? at(HISTORY.expired) ?? at(HISTORY.cancelled) ?? at(HISTORY.unknown),
     possible_duplicate: record !== undefined && record.repeats > 0 ? 'yes' : null,
     error_code: record?.problem?.code ?? null,
     error: record?.problem?.sentence ?? null,

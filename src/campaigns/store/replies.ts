@@ -3,6 +3,7 @@
 // message queued; counting it again changes nothing.
 import { z } from 'zod'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
+import { ASIDE } from '../../model/campaigns/counts.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignRepliedKey, repliesKey, rootKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
@@ -13,7 +14,7 @@ const MOST_WAITING = 100_000
 const KEEP_MS = 3 * 86_400_000
 
 const addScript = defineScript(import.meta.url, 'reply-add')
-const countScript = defineScript(import.meta.url, 'campaign-replied')
+const countScript = defineScript(import.meta.url, 'campaign-replied', { names: { ASIDE } })
 
 /** A received message that may answer a campaign. */
 export interface Reply {

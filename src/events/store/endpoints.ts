@@ -11,6 +11,7 @@ import {
   type NewEndpoint,
 } from '../../model/events/endpoint.ts'
 import { eventTypeSchema } from '../../model/events/event-schema.ts'
+import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { DISABLED_AFTER_MS } from '../../model/events/retry-times.ts'
 import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -163,7 +164,7 @@ export async function forgetCursors(redis: Redis, account: number, lane: number)
   for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
 }
 
-const noteScript = defineScript(import.meta.url, 'endpoint-note')
+const noteScript = defineScript(import.meta.url, 'endpoint-note', { names: { ENTRY } })
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
 /**

@@ -1,6 +1,6 @@
 // Reads the entries of an outbox. They are written in the steps that change a message, a campaign or a sender.
 
-import { ENTRY_FIELD, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
+import { ENTRY, type PlacedEvent, readEntry } from '../../model/events/outbox-entry.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { sourceKey } from './outbox.ts'
 
@@ -22,6 +22,6 @@ export async function readRange(
   return found.map(([entry, fields]) => ({
     source,
     entry,
-    events: readEntry(source, entry, fields[fields.indexOf(ENTRY_FIELD) + 1] ?? ''),
+    events: readEntry(source, entry, fields[fields.indexOf(ENTRY.events) + 1] ?? ''),
   }))
 }

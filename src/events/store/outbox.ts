@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
 import { listSenders } from '../../accounts/senders.ts'
+import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys, outboxClosingKey, outboxKey, rootKeys } from '../../redis/keys.ts'
@@ -22,7 +23,7 @@ const NOTED_EVERY_MS = 60_000
 const ACCOUNTS_AT_ONCE = 100
 
 const stateScript = defineScript(import.meta.url, 'listening-state')
-const openScript = defineScript(import.meta.url, 'outbox-open')
+const openScript = defineScript(import.meta.url, 'outbox-open', { names: { ENTRY } })
 const closeScript = defineScript(import.meta.url, 'outbox-close')
 
 /** The key of an outbox of the account. */

@@ -31,11 +31,11 @@ end
 local missing = {}
 local source = {}
 for i, id in ipairs(files) do
-  local file = redis.call('HMGET', prefix .. ':file:' .. id, 'folder_id', 'deleted_at')
+  local file = redis.call('HMGET', prefix .. SUFFIX.file .. id, 'folder_id', 'deleted_at')
   if not file[1] or file[2] ~= '' then
     missing[#missing + 1] = id
   else
-    source[i] = prefix .. ':folder:' .. file[1] .. ':files'
+    source[i] = prefix .. SUFFIX.folder .. file[1] .. SUFFIX.files
     -- Fails here, before any write, when the key holds something else than a set of files.
     redis.call('ZSCORE', source[i], id)
   end
@@ -48,6 +48,6 @@ redis.call('ZCARD', filesIn)
 for i, id in ipairs(files) do
   redis.call('ZREM', source[i], id)
   redis.call('ZADD', filesIn, id, id)
-  redis.call('HSET', prefix .. ':file:' .. id, 'folder_id', folderId)
+  redis.call('HSET', prefix .. SUFFIX.file .. id, 'folder_id', folderId)
 end
 return finish('done', #files, '', '')

@@ -17,7 +17,7 @@ if not found[1] then return 0 end
 if before and (found[1] == '' or tonumber(found[1]) >= tonumber(before)) then return 0 end
 redis.call('DEL', file)
 redis.call('ZREM', trash, id)
-redis.call('ZREM', prefix .. ':folder:' .. found[3] .. ':files', id)
+redis.call('ZREM', prefix .. SUFFIX.folder .. found[3] .. SUFFIX.files, id)
 for person in string.gmatch(found[4] or '', '%S+') do redis.call('ZREM', received, person .. '/' .. id) end
 local total = redis.call('GET', bytes)
 if total then

@@ -13,7 +13,7 @@ local id, intoTrash = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('HMGET', file, 'folder_id', 'deleted_at')
 local folder, isInTrash = found[1], found[2] ~= ''
 if not folder or isInTrash == intoTrash then return 0 end
-local filesIn = prefix .. ':folder:' .. folder .. ':files'
+local filesIn = prefix .. SUFFIX.folder .. folder .. SUFFIX.files
 local from, to = filesIn, trash
 if isInTrash then from, to = trash, filesIn end
 redis.call('ZADD', to, id, id)

@@ -16,7 +16,7 @@ local account, message, againMs, count, backoffMs, keepMs = unpack(cmsgpack.unpa
 local now = redisNowMs()
 if againMs < 0 then
   redis.call('ZREM', due, message)
-  redis.call('HDEL', tries, message, 'file ' .. message)
+  redis.call('HDEL', tries, message, PREFIX.file .. message)
 elseif redis.call('ZSCORE', due, message) then
   redis.call('ZADD', due, now + againMs, message)
   redis.call('HSET', tries, message, count)

@@ -25,7 +25,7 @@ for _, account in ipairs(redis.call('ZRANGEBYSCORE', accounts, '-inf', now, 'LIM
       redis.call('ZADD', due .. account, now + leaseMs, first[1])
       local following = redis.call('ZRANGE', due .. account, 0, 0, 'WITHSCORES')
       redis.call('ZADD', accounts, math.max(now, tonumber(following[2])), account)
-      local known = redis.call('HMGET', tries .. account, first[1], 'file ' .. first[1])
+      local known = redis.call('HMGET', tries .. account, first[1], PREFIX.file .. first[1])
       return { account, first[1], known[1] or '0', known[2] or '' }
     end
   end

@@ -8,7 +8,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { inboundKeyOf, messageKey, pollKey, replyWindowKey } from '../../redis/keys.ts'
 import { findInboundBy, namesOfWriter } from '../messages/inbound.ts'
 import { defineMessageScript } from '../messages/message-script.ts'
-import { FIELDS, stateSchema } from '../messages/record-format.ts'
+import { FIELD, stateSchema } from '../messages/record-format.ts'
 
 /**
  * `before`: it was erased already. `other`: it is nobody's, or somebody else's. A state: it has not ended, and its lane must
@@ -26,7 +26,7 @@ const eraseReply = z.union([
 export async function eraseSent(redis: Redis, { lane, ulid }: MessageId, person: string): Promise<Erased> {
   const keys = { record: messageKey(lane, ulid), polls: pollKey(lane) }
   // A recipient is sealed in another way each time, and never again once it is written.
-  const stored = await redis.hget(keys.record, FIELDS.to)
+  const stored = await redis.hget(keys.record, FIELD.to)
   const recipient = stored !== null && openTextOr(stored, '') === person ? stored : person
   return eraseReply.parse(await eraseScript(redis, keys, { ulid, recipient }))
 }

@@ -7,21 +7,13 @@ import type { Pricing } from '../../model/messages/pricing.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineScriptOfMany } from '../../redis/lua.ts'
-import { countedClassSchema, FIELDS, shownProviderId, storedType, typeSchema } from '../messages/record-format.ts'
+import { countedClassSchema, FIELD, shownProviderId, storedType, typeSchema } from '../messages/record-format.ts'
 
 /** Records read in one step: some 0.2 ms of Redis. */
 const AT_ONCE = 100
 
 const script = defineScriptOfMany(import.meta.url, 'message-facts')
-const READ = [
-  FIELDS.class,
-  FIELDS.type,
-  FIELDS.campaign,
-  FIELDS.run,
-  FIELDS.providerId,
-  FIELDS.to,
-  FIELDS.pricing,
-] as const
+const READ = [FIELD.class, FIELD.type, FIELD.campaign, FIELD.run, FIELD.providerId, FIELD.to, FIELD.pricing] as const
 const replies = z.array(z.unknown())
 const text = z.string().nullable()
 const price = z.string().transform(pricingOf).nullable()

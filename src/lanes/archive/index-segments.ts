@@ -20,8 +20,15 @@ export interface Segment {
   newestMs: number
 }
 
-const PUNCTUAL_MS = 60_000
-const LATE_MS = 3_600_000
+/** What the name of a segment begins with, by what is in it. */
+export const SERIES = { sent: 'o', received: 'r', campaign: 'c' } as const
+
+/** How long before its segment was begun a message may have been accepted (ms), in those whose digit is 0, or 1; 2: any time. */
+export const LATENESS = { punctualMs: 60_000, lateMs: 3_600_000 } as const
+
+const OF_CAMPAIGN = new RegExp(`^${SERIES.campaign}\\d+$`)
+const BY_TIME = new RegExp(`^([${SERIES.sent}${SERIES.received}])([012])(\\d+)$`)
+
 /** Segments read in one round trip. */
 const PAGE = 1_000
 /** Segments of a lane that one search goes down to: four million messages. */
@@ -71,14 +78,14 @@ function segmentsIn(lane: number, page: readonly string[]): Segment[] {
   const found: Segment[] = []
   for (let i = 0; i + 1 < page.length; i += 2) {
     const [name = '', newestMs] = [page[i], Number(page[i + 1])]
-    if (/^c\d+$/.test(name)) {
+    if (OF_CAMPAIGN.test(name)) {
       found.push({ lane, name, kind: 'campaign', oldestMs: newestMs, newestMs })
       continue
     }
-    const [, series, late, begunAt] = /^([or])([012])(\d+)$/.exec(name) ?? []
+    const [, series, late, begunAt] = BY_TIME.exec(name) ?? []
     if (series === undefined) continue
-    const kind = series === 'o' ? 'sent' : 'received'
-    const before = late === '0' ? PUNCTUAL_MS : late === '1' ? LATE_MS : Number.POSITIVE_INFINITY
+    const kind = series === SERIES.sent ? 'sent' : 'received'
+    const before = late === '0' ? LATENESS.punctualMs : late === '1' ? LATENESS.lateMs : Number.POSITIVE_INFINITY
     found.push({ lane, name, kind, oldestMs: Number(begunAt) - before, newestMs })
   }
   return found

@@ -7,11 +7,11 @@ import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packTime, packUlid } from '.
 import { indexHashOf } from '../../kernel/sealed.ts'
 import { placeInId } from '../../model/campaigns/message-ids.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
+import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey, openSegmentsKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { RECEIVED_ID_BYTES, segmentsFrom } from './index-segments.ts'
+import { LATENESS, RECEIVED_ID_BYTES, SERIES, segmentsFrom } from './index-segments.ts'
 
-const addScript = defineScript(import.meta.url, 'index-add')
+const addScript = defineScript(import.meta.url, 'index-add', { names: { SERIES, LATENESS } })
 
 /** The entry of a message that is about to be queued. */
 export interface IndexedMessage {
@@ -50,7 +50,7 @@ function add(
   ofCampaign?: { campaigns: string; run: number; place: number },
 ): Promise<unknown> {
   const { packedIds: ids, ...packed } = packForIndex(messages, retentionMs)
-  return addScript(redis, { index: messageIndexKey(lane) }, { series: 'o', ids, ...packed, ...ofCampaign })
+  return addScript(redis, { index: messageIndexKey(lane) }, { series: SERIES.sent, ids, ...packed, ...ofCampaign })
 }
 
 /** Messages as a script adds them to the index, see `indexMessages` in scripts/message-index.lua. */
@@ -113,7 +113,7 @@ export async function indexReceived(
   const hashes = Buffer.alloc(PERSON_HASH_BYTES)
   hashes.writeUInt32LE(indexHashOf(from))
   const times = { oldestMs: at, newestMs: at, untilMs: Math.max(at, Date.now()) + retentionMs }
-  await addScript(redis, { index: messageIndexKey(lane) }, { series: 'r', ids, hashes, ...times })
+  await addScript(redis, { index: messageIndexKey(lane) }, { series: SERIES.received, ids, hashes, ...times })
 }
 
 /**
@@ -130,12 +130,11 @@ export async function keepIndexed(
   const times = ulids.map(acceptedAtMs)
   const [oldestMs, newestMs] = [Math.min(...times), Math.max(...times)]
   const segments = await segmentsFrom(redis, lane, oldestMs)
-  const index = messageIndexKey(lane)
   const pipeline = redis.pipeline()
   for (const { name, oldestMs: first } of segments) {
     if (first > newestMs) continue
     for (const key of Object.values(indexSegmentKeys(lane, name))) pipeline.pexpireat(key, untilMs, 'GT')
   }
-  for (const key of [index, `${index}:open`]) pipeline.pexpireat(key, untilMs, 'GT')
+  for (const key of [messageIndexKey(lane), openSegmentsKey(lane)]) pipeline.pexpireat(key, untilMs, 'GT')
   for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error
 }

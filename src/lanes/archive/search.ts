@@ -6,8 +6,9 @@ import type { State } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { defineMessageScript } from '../messages/message-script.ts'
+import { CLASS } from '../messages/record-format.ts'
 import { type Cursor, compareEntries, type Entry, inOrder, lastKeyOf, type Source, sourceOf } from './entries.ts'
-import { type Segment, segmentsBetween } from './index-segments.ts'
+import { SERIES, type Segment, segmentsBetween } from './index-segments.ts'
 import { rareSources } from './rare-states.ts'
 import { lettersOf } from './stored-states.ts'
 
@@ -120,7 +121,7 @@ async function sourcesOf(redis: Redis, query: SearchQuery): Promise<{ sources: S
   const topMs = timeOf(Buffer.from(top.slice(0, 6), 'latin1'))
   const found = await Promise.all(lanes.map((lane) => segmentsBetween(redis, lane, sinceMs, topMs)))
   const isOf = ({ kind, name }: Segment): boolean => {
-    if (campaign !== undefined) return name === `c${campaign.number}`
+    if (campaign !== undefined) return name === `${SERIES.campaign}${campaign.number}`
     return kind === 'received' ? inbound : outbound
   }
   const sources = found.flatMap(({ segments }) =>
@@ -154,7 +155,7 @@ async function filterByRecord(redis: Redis, entries: readonly Entry[], filter: S
         {
           ulids: places.map((i) => ulidOf(entries[i] ?? { lane, key: '' })),
           ...(state && lettersOf(state)),
-          class: only?.[0],
+          class: only && CLASS[only],
           group,
           run: campaign?.number,
           code: code === undefined ? undefined : `${code}|`,

@@ -5,7 +5,7 @@ import { LETTERS, type State } from '../../model/messages/lifecycle.ts'
 /** Letters of the stored states that can be shown as this one: of messages that were not repeated in doubt, and that were. */
 export function lettersOf(state: State): { once: string; repeated: string } {
   const letter = LETTERS[state]
-  const unsent = [LETTERS.failed, LETTERS.expired, LETTERS.cancelled]
+  const unsent: readonly string[] = [LETTERS.failed, LETTERS.expired, LETTERS.cancelled]
   switch (state) {
     case 'unknown':
       return { once: letter, repeated: [letter, ...unsent].join('') }

@@ -1,7 +1,6 @@
-// BullMQ's keys and hash fields that Laneway reads or writes directly. Scripts get these keys by name. Most use only `data` and
-// `failedReason` of a job and `paused` of a queue; those in lanes/scripts write every field of a plain job. BullMQ guarantees
-// none of this: test/component/bullmq-layout.test.ts compares every line, and whatever else Laneway relies on, with the
-// installed BullMQ; add-jobs.test.ts does so for adding.
+// BullMQ's keys and hash fields that Laneway reads or writes directly. Scripts get the keys by name, and the fields from the
+// tables `JOB` and `META` below. BullMQ guarantees none of this: test/component/bullmq-layout.test.ts compares every line,
+// and whatever else Laneway relies on, with the installed BullMQ; add-jobs.test.ts does so for adding.
 import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from '../../redis/keys.ts'
 
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
@@ -42,8 +41,14 @@ export const laneBacklogKeys = (lane: number) => ({
 /** STRING: counts the prioritized jobs of a lane, for their scores. */
 export const laneCounterKey = (lane: number): string => laneKey(lane, 'pc')
 
-/** HASH about the queue: it has the field `paused` while nothing may leave. */
+/** HASH about the queue, see `META`. */
 export const laneMetaKey = (lane: number): string => laneKey(lane, 'meta')
+
+/** Fields of the hash about a queue. */
+export const META = {
+  /** There while nothing may leave. */
+  paused: 'paused',
+} as const
 
 /** ZSET job id → time (ms) at which it failed for good: the lane's dead letters. */
 export const laneDeadLettersKey = (lane: number): string => laneKey(lane, 'failed')
@@ -62,6 +67,12 @@ export const JOB = {
   finishedOn: 'finishedOn',
   /** When it was added (epoch ms). */
   addedAt: 'timestamp',
+  /** How long after that it is due (ms). */
+  delay: 'delay',
+  /** 0 unless it is a prioritized one. */
+  priority: 'priority',
+  /** What else BullMQ is to do with it, JSON. */
+  opts: 'opts',
   stacktrace: 'stacktrace',
 } as const
 

@@ -8,7 +8,7 @@ import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } fro
 import { observerOf } from '../../redis/observe.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScript } from './message-script.ts'
-import { FIELDS, newRecordFields, storedProblem } from './record-format.ts'
+import { FIELD, newRecordFields, storedProblem } from './record-format.ts'
 
 const finalizeScript = defineMessageScript(import.meta.url, 'message-finalize')
 const finalizeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
@@ -60,7 +60,7 @@ export async function finalizeUnsent(
       ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
       problem: storedProblem(end.problem),
       newFields: [
-        ...(isErased ? [] : [FIELDS.payload, JSON.stringify(storedPayload(payload))]),
+        ...(isErased ? [] : [FIELD.payload, JSON.stringify(storedPayload(payload))]),
         ...newRecordFields({ ...message, run, ...(!isErased && { filled }), ...(again && { again }) }),
       ],
     },

@@ -1,6 +1,7 @@
 // Received messages by WhatsApp's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson, sealText } from '../../kernel/sealed.ts'
+import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { receivedPartsSchema } from '../../model/messages/received.ts'
 import type { Names } from '../../model/people/person.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -29,6 +30,9 @@ const inboundSchema = z.object({
 export type InboundMessage = z.infer<typeof inboundSchema>
 /** One that is to be stored. */
 export type NewInbound = Omit<InboundMessage, 'parts'> & Partial<Pick<InboundMessage, 'parts'>>
+
+/** The field that a script writes. */
+const INBOUND = { gallery_file: 'gallery_file' } as const satisfies { [Name in keyof InboundMessage]?: Name }
 
 /** Set once its event was written. */
 const NOTIFIED = 'notified'
@@ -65,7 +69,7 @@ export async function storeInbound(
   }
   await beforeNotified?.(Number(storedAt ?? message.received_at))
   const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
-  await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', 'e', event)
+  await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', ENTRY.events, event)
   await redis.hset(key, NOTIFIED, '1')
   await assertReplicated(redis, [key])
 }
@@ -100,7 +104,7 @@ async function readInbound(redis: Redis, key: string): Promise<InboundMessage | 
   return { ...message, parts: { ...parts, media: { ...parts.media, gallery: String(file) } } }
 }
 
-const fetchedScript = defineScript(import.meta.url, 'inbound-fetched')
+const fetchedScript = defineScript(import.meta.url, 'inbound-fetched', { names: { INBOUND } })
 
 /**
  * Records that the file of a received message is in the gallery, and emits `message.media_kept`; false when the message has expired.
@@ -112,7 +116,7 @@ export async function noteGalleryFile(
 ): Promise<boolean> {
   if ((await fetchedScript(redis, { inbound: inboundKeyOf(account, message) }, { file })) !== 1) return false
   const event = JSON.stringify({ about: 'media_kept', name: message, at: Date.now() })
-  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', 'e', event)
+  await redis.xadd(outboxKey(lane), 'NOMKSTREAM', '*', ENTRY.events, event)
   return true
 }
 

@@ -1,10 +1,15 @@
-// Defines Lua scripts that get the tables of lifecycle.ts, provider-codes.ts and record-format.ts as constants. No script knows
-// a letter of a record by itself.
+// Defines Lua scripts that take steps of messages. They get the states and moves of a message as constants, and each field,
+// letter and code from the table that TypeScript has it from: no script knows one by itself.
 
+import { ASIDE } from '../../model/campaigns/counts.ts'
+import { ENTRY } from '../../model/events/outbox-entry.ts'
+import { HISTORY } from '../../model/messages/history.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../../model/messages/lifecycle.ts'
+import { recordLost, WORKER_LATE, workerLost } from '../../model/messages/outcome.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
-import { FIELDS } from './record-format.ts'
+import { JOB, META } from '../bullmq/layout.ts'
+import { FIELD } from './record-format.ts'
 
 const letter = (state: State): string => `'${LETTERS[state]}'`
 const letters = (states: readonly State[]): string => `'${states.map((state) => LETTERS[state]).join('')}'`
@@ -28,10 +33,15 @@ const line = [
   `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')
-const CONSTANTS: Constants = { line, names: { FIELD: FIELDS } }
+/** Codes of ours that say nothing about the campaign of a message. */
+const CODE = { workerLost: workerLost.code, workerLate: WORKER_LATE, recordLost: recordLost.code }
+/** The kinds of moves, each by its own name. */
+const MOVE = Object.fromEntries(Object.keys(MESSAGE_MOVES).map((kind) => [kind, kind]))
+const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, CODE, MOVE } }
 
-/** The same as `defineScript`, of a script that reads these constants. */
-export const defineMessageScript = (module: string, name: string): Script => defineScript(module, name, CONSTANTS)
+/** The same as `defineScript`, of a script that reads these constants, and perhaps tables of its own. */
+export const defineMessageScript = (module: string, name: string, names: Constants['names'] = {}): Script =>
+  defineScript(module, name, { ...CONSTANTS, names: { ...CONSTANTS.names, ...names } })
 
 /** The same as `defineScriptOfMany`, of a script that reads these constants. */
 export const defineMessageScriptOfMany = (module: string, name: string): ScriptOfMany =>

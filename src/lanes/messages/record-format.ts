@@ -1,18 +1,21 @@
 // The format of a message's record: a hash with fields of one letter, because a million of them are kept for weeks.
-// Only this file knows the letters; scripts say `FIELD.state` (message-script.ts). `load` in message-lifecycle.lua reads what a
-// step needs.
+// Only this file knows the letters; scripts have them as `FIELD.state` as well (message-script.ts). `load` in
+// message-lifecycle.lua reads what a step needs.
 import { z } from 'zod'
 import { restoreProviderId, shortenProviderId } from '../../kernel/message-id.ts'
 import { openTextOr, sealText } from '../../kernel/sealed.ts'
-import { CONTENT_TYPES, type Content } from '../../model/messages/content.ts'
+import { CONTENT_TYPES, type Content, type MessageClass } from '../../model/messages/content.ts'
 import { pricingOf } from '../../model/messages/dated-pricing.ts'
 import { STATES, stateOf } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import { jsonText, sealedText } from '../../redis/records.ts'
 import type { NewMessage } from './new-message.ts'
 
-/** The letter that each field of a record is stored under. */
-export const FIELDS = {
+/**
+ * The letter that each field of a record is stored under. That of a field which is gone is never used again: records that
+ * have it are kept for weeks, and processes of the earlier release run beside new ones. `z` was once a packed text.
+ */
+export const FIELD = {
   /** Letter of the state. */
   state: 's',
   /** Id of the attempt that counts; empty before the first claim. */
@@ -35,7 +38,7 @@ export const FIELDS = {
    * Of a campaign's message: the values filled in, from which its text is made (recipients/campaign-content.ts); may be sealed.
    */
   filled: 'v',
-  /** `t` or `c`. */
+  /** See `CLASS`. */
   class: 'y',
   /** Epoch ms. */
   validUntil: 'u',
@@ -66,9 +69,12 @@ export const FIELDS = {
 /** A state from the letter it is stored under. */
 export const stateSchema = z.string().transform(stateOf).pipe(z.enum(STATES))
 
-const CLASSES = { t: 'transactional', c: 'campaign' } as const
+/** The letter that each class is stored under. */
+export const CLASS = { transactional: 't', campaign: 'c' } as const satisfies Record<MessageClass, string>
 /** The class from its letter, for counting: whatever else stands there counts as transactional. */
-export const countedClassSchema = z.string().transform((letter) => (letter === 'c' ? CLASSES.c : CLASSES.t))
+export const countedClassOf = (letter: unknown): MessageClass =>
+  letter === CLASS.campaign ? 'campaign' : 'transactional'
+export const countedClassSchema = z.string().transform(countedClassOf)
 
 const TYPES = {
   ...{ text: 'x', interactive: 'n', image: 'i', audio: 'a', video: 'v', document: 'd', sticker: 's' },
@@ -99,7 +105,7 @@ const problemSchema = z.string().transform((stored): Problem => {
   return { code: stored.slice(0, at), sentence: openTextOr(stored.slice(at + 1), '') }
 })
 
-const NAME_OF = new Map<string, string>(Object.entries(FIELDS).map(([name, letter]) => [letter, name]))
+const NAME_OF = new Map<string, string>(Object.entries(FIELD).map(([name, letter]) => [letter, name]))
 
 /** A record from the hash that Redis has. */
 export const recordSchema = z
@@ -116,7 +122,7 @@ export const recordSchema = z
       type: typeSchema.optional(),
       text: sealedText.prefault(''),
       filled: sealedText.pipe(filledText).optional(),
-      class: z.enum(['t', 'c']).transform((letter) => CLASSES[letter]),
+      class: z.enum(CLASS).transform(countedClassOf),
       validUntil: z.coerce.number(),
       sendAt: z.coerce.number().optional(),
       campaign: z.string().optional(),
@@ -149,17 +155,17 @@ export const storable = (text: string): string => text.replaceAll('|', '/')
 
 /** The fields of a new record besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [
-  ...[FIELDS.to, sealText(message.to)],
+  ...[FIELD.to, sealText(message.to)],
   ...(message.filled === undefined
-    ? [FIELDS.text, sealText(message.text)]
-    : [FIELDS.filled, filledField(message.filled)]),
-  ...(storedType(undefined, message.run) === message.type ? [] : [FIELDS.type, TYPES[message.type]]),
-  ...[FIELDS.class, message.class === 'transactional' ? 't' : 'c'],
-  ...[FIELDS.validUntil, String(message.validUntil)],
-  ...(message.sendAt === undefined ? [] : [FIELDS.sendAt, String(message.sendAt)]),
-  ...(message.campaign === undefined ? [] : [FIELDS.campaign, message.campaign]),
-  ...(message.run === undefined ? [] : [FIELDS.run, String(message.run)]),
-  ...(message.again ? [FIELDS.repeats, '1'] : []),
+    ? [FIELD.text, sealText(message.text)]
+    : [FIELD.filled, filledField(message.filled)]),
+  ...(storedType(undefined, message.run) === message.type ? [] : [FIELD.type, TYPES[message.type]]),
+  ...[FIELD.class, CLASS[message.class]],
+  ...[FIELD.validUntil, String(message.validUntil)],
+  ...(message.sendAt === undefined ? [] : [FIELD.sendAt, String(message.sendAt)]),
+  ...(message.campaign === undefined ? [] : [FIELD.campaign, message.campaign]),
+  ...(message.run === undefined ? [] : [FIELD.run, String(message.run)]),
+  ...(message.again ? [FIELD.repeats, '1'] : []),
 ]
 
 /** The values filled in, as they are stored: joined, or as JSON if they could not be split again. */

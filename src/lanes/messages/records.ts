@@ -8,7 +8,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { messageKey } from '../../redis/keys.ts'
 import { type CorruptRecordError, isThere, readHashes, readRecord, recordOrError } from '../../redis/records.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
-import { FIELDS, type MessageRecord, recordSchema, stateSchema } from './record-format.ts'
+import { FIELD, type MessageRecord, recordSchema, stateSchema } from './record-format.ts'
 
 export type { MessageRecord } from './record-format.ts'
 
@@ -36,7 +36,7 @@ export async function readMessages(
 
 /** The id of the attempt that counts; empty before the first claim. */
 export const readAttempt = async (redis: Redis, { lane, ulid }: MessageId): Promise<string> =>
-  (await redis.hget(messageKey(lane, ulid), FIELDS.attempt)) ?? ''
+  (await redis.hget(messageKey(lane, ulid), FIELD.attempt)) ?? ''
 
 /** Whether the message exists in any form: as a record, or still as a job. */
 export async function messageExists(redis: Redis, { lane, ulid }: MessageId): Promise<boolean> {
@@ -75,7 +75,7 @@ export async function readProgress(
 ): Promise<(Progress | CorruptRecordError | undefined)[]> {
   if (ulids.length === 0) return []
   const pipeline = redis.pipeline()
-  const { state, repeats, run, problem } = FIELDS
+  const { state, repeats, run, problem } = FIELD
   for (const ulid of ulids) pipeline.hmget(messageKey(lane, ulid), state, repeats, run, problem)
   return ((await pipeline.exec()) ?? []).map(([error, fields], i) => {
     if (error) throw error

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
 import { datedPricing } from '../../model/messages/dated-pricing.ts'
-import { readHistory } from '../../model/messages/history.ts'
+import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import {
   type Evidence,
   LETTERS,
@@ -32,7 +32,14 @@ import { observerOf } from '../../redis/observe.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
-import { countedClassSchema, providerIdField, stateSchema, storable, storedProblem } from './record-format.ts'
+import {
+  countedClassOf,
+  countedClassSchema,
+  providerIdField,
+  stateSchema,
+  storable,
+  storedProblem,
+} from './record-format.ts'
 
 const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
 
@@ -209,12 +216,12 @@ function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
   if (!Array.isArray(reply) || reply.length !== 5) return undefined
   const [verdict, state, from, of, history]: unknown[] = reply
   if (verdict !== 'done' || state !== LETTERS.sent || from !== LETTERS.sending || history !== '') return undefined
-  return ['done', 'sent', 'sending', of === 'c' ? 'campaign' : 'transactional', '']
+  return ['done', 'sent', 'sending', countedClassOf(of), '']
 }
 
 /** When its latest attempt was sent, as its history says. */
 const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
-  readHistory(history, acceptedAt).findLast(({ code }) => code === 's')?.atMs
+  readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.sent)?.atMs
 
 interface OneStep {
   id: MessageId

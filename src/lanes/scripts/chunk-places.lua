@@ -24,7 +24,7 @@ local function placesInChunks(chunks, states, campaigns)
       seen = span.to
       -- Half a byte each, the even place first. Whole bytes are counted, and places at the ends taken off again.
       local first, last = math.floor(from / 2), math.floor((span.to - 1) / 2)
-      local bytes = redis.call('GETRANGE', campaigns .. run .. ':states', first, last)
+      local bytes = redis.call('GETRANGE', campaigns .. run .. SUFFIX.states, first, last)
       bytes = bytes .. string.rep('\0', last - first + 1 - #bytes)
       local even, odd, _ = #bytes, #bytes, nil
       -- Mostly nobody of a chunk that waits was claimed, and to see that takes a tenth of the time.

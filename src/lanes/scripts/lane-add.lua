@@ -38,7 +38,7 @@ if redis.call('EXISTS', closed) == 1 then return 'closed' end
 local nowMs = redisNowMs()
 if packedIds then
   -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
-  pcall(indexMessages, index, 'o', packedIds, hashes, oldestMs, newestMs, untilMs, nowMs)
+  pcall(indexMessages, index, SERIES.sent, packedIds, hashes, oldestMs, newestMs, untilMs, nowMs)
 end
 if #ids == 0 then return 'OK' end
 
@@ -60,9 +60,9 @@ for i, id in ipairs(ids) do
     local dueMs = math.max(notBefore[i], waits[i] > 0 and nowMs + waits[i] or 0)
     local isDelayed = dueMs > nowMs
     -- BullMQ counts from when it was accepted.
-    redis.call('HSET', keys[i], 'name', name, 'data', payloads[i], 'opts', '{}', 'timestamp',
-      string.format('%.0f', times[i]), 'delay', isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
-      'priority', priorities[i])
+    redis.call('HSET', keys[i], JOB.name, name, JOB.data, payloads[i], JOB.opts, '{}', JOB.addedAt,
+      string.format('%.0f', times[i]), JOB.delay, isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
+      JOB.priority, priorities[i])
     if not isDelayed and priorities[i] == 0 then
       ready[#ready + 1], readyJobs[#readyJobs + 1] = id, keys[i]
     else

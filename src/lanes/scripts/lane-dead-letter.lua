@@ -18,7 +18,7 @@ local MOST_SWEPT = 500
 if redis.call('LREM', waiting, -1, id) == 0 and redis.call('ZREM', prioritized, id) == 0 then return 0 end
 local nowMs = redisNowMs()
 local now = string.format('%.0f', nowMs)
-redis.call('HSET', jobs .. id, 'failedReason', reason, 'finishedOn', now)
+redis.call('HSET', jobs .. id, JOB.failedReason, reason, JOB.finishedOn, now)
 redis.call('ZADD', failed, now, id)
 redis.call('HDEL', deaths, id)
 local old = redis.call('ZRANGEBYSCORE', failed, '-inf', string.format('%.0f', nowMs - keptMs), 'LIMIT', 0, MOST_SWEPT)

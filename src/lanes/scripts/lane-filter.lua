@@ -37,8 +37,9 @@ end
 local function looksUnsendable(data)
   local readable, payload = pcall(cjson.decode, data)
   if not readable or type(payload) ~= 'table' then return false end
-  if type(payload['until']) == 'number' and payload['until'] <= now then return true end
-  return type(payload.run) == 'number' and isHeld(string.format('%.0f', payload.run))
+  if type(payload[PAYLOAD.until]) == 'number' and payload[PAYLOAD.until] <= now then return true end
+  local run = payload[PAYLOAD.run]
+  return type(run) == 'number' and isHeld(string.format('%.0f', run))
 end
 
 local names
@@ -51,7 +52,7 @@ local seen, moved, bytes = 0, 0, 0
 for i = 1, #names do
   if bytes > MOST_BYTES then break end
   local name = isList and names[#names + 1 - i] or names[i]
-  local data = redis.call('HGET', jobs .. name, 'data') or ''
+  local data = redis.call('HGET', jobs .. name, JOB.data) or ''
   seen, bytes = seen + 1, bytes + #data
   if looksUnsendable(data) then
     moved = moved + 1

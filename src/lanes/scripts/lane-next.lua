@@ -32,7 +32,7 @@ local function untilDue()
   local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
   return first and math.max(0, math.ceil(first / 4096 - nowMs)) or -1
 end
-if redis.call('HEXISTS', meta, 'paused') == 1 then return { 'paused', untilDue() } end
+if redis.call('HEXISTS', meta, META.paused) == 1 then return { 'paused', untilDue() } end
 
 -- BullMQ scores them by the ms, and up to 4,096 of one ms in the order of their coming.
 local due = redis.call('ZRANGEBYSCORE', delayed, '-inf', string.format('%.0f', nowMs * 4096 + 4095), 'LIMIT', 0, MOST_DUE)
@@ -40,9 +40,9 @@ if #due > 0 then
   redis.call('ZREM', delayed, unpack(due))
   local ready = {}
   for _, id in ipairs(due) do
-    local priority = redis.call('HGET', jobs .. id, 'priority')
+    local priority = redis.call('HGET', jobs .. id, JOB.priority)
     if priority then
-      redis.call('HSET', jobs .. id, 'delay', 0)
+      redis.call('HSET', jobs .. id, JOB.delay, 0)
       if tonumber(priority) == 0 then
         ready[#ready + 1] = id
       else
@@ -85,7 +85,7 @@ local function read(id)
     isOver = true
     return
   end
-  local data = redis.call('HGET', jobs .. id, 'data')
+  local data = redis.call('HGET', jobs .. id, JOB.data)
   if not data then
     -- It was removed, and only its id is left.
     if redis.call('LREM', waiting, -1, id) == 0 then redis.call('ZREM', prioritized, id) end

@@ -24,8 +24,8 @@
 -- The two prefixes go as keys, which are text: an argument is packed, and a command with bytes in it takes a client
 -- twice as long to write.
 -- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, then number,
--- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers are those
--- below in their order, in one string: reading a list of them takes a client three times as long.
+-- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers stand in one
+-- string: reading a list of them takes a client three times as long.
 -- include chunk-places
 -- constants
 local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
@@ -45,9 +45,9 @@ for i = 1, #found, 2 do
     local key, left = campaigns .. found[i], 0
     if i < 2 * COUNTED_MAX then
       left = tonumber(redis.call('HGET', key, 'total') or '0')
-      local counts = redis.call('HGETALL', key .. ':counts')
+      local counts = redis.call('HGETALL', key .. SUFFIX.counts)
       for j = 1, #counts, 2 do
-        -- What is no state (`exempt`, `capped`, `held`) counts some of them once more.
+        -- What is no state (ASIDE) counts some of them once more.
         local isState = #counts[j] == 1
         if isState and not string.find(OPEN, counts[j], 1, true) then
           left = left - tonumber(counts[j + 1])
@@ -81,25 +81,25 @@ if doubted > #lookedAt then sending = math.floor(sending * doubted / #lookedAt +
 
 local t = redis.call('TIME')
 local numbers = {
-  string.format('%.0f', t[1] * 1000000 + t[2]),
-  redis.call('LLEN', waiting),
-  redis.call('ZCARD', prioritized),
-  inChunks,
-  redis.call('ZCARD', delayed),
-  redis.call('LLEN', active),
-  redis.call('ZCARD', deadLetters),
-  redis.call('HEXISTS', meta, 'paused'),
-  redis.call('GET', cooldown) or 0,
-  doubted,
-  sending,
-  redis.call('ZCARD', requeueable),
-  redis.call('ZCARD', polls),
-  redis.call('ZRANGE', polls, 0, 0, 'WITHSCORES')[2] or 0,
-  redis.call('GET', reopened) or 0,
-  redis.call('LLEN', slots),
-  redis.call('LINDEX', slots, 0) or 0,
-  redis.call('LINDEX', slots, -1) or 0,
-  chunk and states[chunk] == 'running' and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
+  [NUMBER.nowUs] = string.format('%.0f', t[1] * 1000000 + t[2]),
+  [NUMBER.transactional] = redis.call('LLEN', waiting),
+  [NUMBER.campaign] = redis.call('ZCARD', prioritized),
+  [NUMBER.inChunks] = inChunks,
+  [NUMBER.delayed] = redis.call('ZCARD', delayed),
+  [NUMBER.active] = redis.call('LLEN', active),
+  [NUMBER.deadLetters] = redis.call('ZCARD', deadLetters),
+  [NUMBER.paused] = redis.call('HEXISTS', meta, META.paused),
+  [NUMBER.cooldownUntil] = redis.call('GET', cooldown) or 0,
+  [NUMBER.inDoubt] = doubted,
+  [NUMBER.sending] = sending,
+  [NUMBER.requeueable] = redis.call('ZCARD', requeueable),
+  [NUMBER.pollsWaiting] = redis.call('ZCARD', polls),
+  [NUMBER.firstPollAt] = redis.call('ZRANGE', polls, 0, 0, 'WITHSCORES')[2] or 0,
+  [NUMBER.reopened] = redis.call('GET', reopened) or 0,
+  [NUMBER.slots] = redis.call('LLEN', slots),
+  [NUMBER.lastUs] = redis.call('LINDEX', slots, 0) or 0,
+  [NUMBER.firstUs] = redis.call('LINDEX', slots, -1) or 0,
+  [NUMBER.chunkStartedAt] = chunk and states[chunk] == 'running' and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
 }
 local head = redis.call('LINDEX', waiting, -1)
 local headOfCampaigns = redis.call('ZRANGE', prioritized, 0, 0)[1]

@@ -29,7 +29,7 @@ local waits = redis.call('LLEN', waiting) + redis.call('ZCARD', prioritized)
 local head, held, chunkHead = '', '0', redis.call('LINDEX', chunksWaiting, -1) or ''
 if
   redis.call('EXISTS', chunkLimiter) == 1
-  or redis.call('HEXISTS', meta, 'paused') == 1
+  or redis.call('HEXISTS', meta, META.paused) == 1
   or tonumber(redis.call('GET', cooldown) or '0') > now
 then
   chunkHead = ''
@@ -37,7 +37,7 @@ end
 if waits > 0 then
   head = redis.call('LINDEX', waiting, -1) or redis.call('ZRANGE', prioritized, 0, 0)[1] or ''
   if
-    redis.call('HEXISTS', meta, 'paused') == 1
+    redis.call('HEXISTS', meta, META.paused) == 1
     or tonumber(redis.call('GET', cooldown) or '0') > now
   then
     held = '1'

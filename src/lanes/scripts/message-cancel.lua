@@ -34,13 +34,13 @@ if not exists then
   -- It was claimed before, and its record is gone.
   local known = run and recipientStateOf(campaigns, run, ulid)
   if known then return { 'ignored', known } end
-  local found = redis.call('HMGET', job, 'data', 'failedReason')
+  local found = redis.call('HMGET', job, JOB.data, JOB.failedReason)
   if not found[1] then return { 'missing' } end
   if found[2] then return { 'ignored', FAILED } end
   data, p.validUntil = found[1], validUntil or 0
 end
 if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
-if step(p, { kind = 'cancel' }) == 'ignored' then return { 'ignored', p.state } end
+if step(p, { kind = MOVE.cancel }) == 'ignored' then return { 'ignored', p.state } end
 
 local history = appendHistory(p.history, p.state, now, acceptedAt, why)
 local fields = { FIELD.state, p.state, FIELD.history, history }

@@ -18,6 +18,6 @@ else
 end
 if redis.call('EXISTS', outbox) == 1 then
   local event = { about = 'sender', blocked = isBlocked, reason = reason, at = redisNowMs() }
-  redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
+  redis.call('XADD', outbox, '*', ENTRY.events, cjson.encode(event))
 end
 return 1

@@ -6,6 +6,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id
 import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
 import { campaignId } from '../../model/campaigns/campaign-id.ts'
+import { HISTORY } from '../../model/messages/history.ts'
 import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { deadLetter } from '../../model/messages/outcome.ts'
 import { campaignText } from '../../recipients/campaign-content.ts'
@@ -71,7 +72,9 @@ async function ofRecord(redis: Redis, id: MessageId, record: KeptMessage, nowMs:
     groupedAs: record.campaign,
     campaign: campaignOf(id, record.run),
     acceptedAtMs: acceptedAtMs(id.ulid),
-    sentAtMs: record.history.find(({ code }) => code === 's' || code === 'd' || code === 'r')?.atMs,
+    sentAtMs: record.history.find(
+      ({ code }) => code === HISTORY.sent || code === HISTORY.delivered || code === HISTORY.read,
+    )?.atMs,
     validUntil: record.validUntil,
     sendAt: record.sendAt,
     problem: record.problem,

@@ -4,7 +4,7 @@ import type { Sender } from '../../accounts/senders.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
 import { messageId } from '../../kernel/message-id.ts'
 import type { InboundMessage } from '../../lanes/archive/archive.ts'
-import type { HistoryEvent } from '../../model/messages/history.ts'
+import { HISTORY, type HistoryEvent } from '../../model/messages/history.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { FoundMessage } from './lookup.ts'
@@ -68,7 +68,7 @@ export async function sentDocument(
     waits: waits && { ...waits, until: waits.until === null ? null : iso(waits.until) },
     history: historyOf(message).map(({ atMs, what, detail, code }) => {
       // Only the entry that begins an attempt names it; later ones carry a code of the provider at most.
-      const isAttempt = code === 'c' || code === 'h'
+      const isAttempt = code === HISTORY.claimed || code === HISTORY.heldByAnother
       return {
         at: iso(atMs),
         event: what,

@@ -24,6 +24,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Seal } from '../../kernel/seal.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { type InboundMessage, namesOfWriter, noteGalleryFile } from '../../lanes/messages/inbound.ts'
+import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { makeErasedHmacs } from '../../people/opt-outs/erased.ts'
 import { MEDIA_MAX_BYTES, type MediaSource } from '../../providers/cloud-media.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -175,7 +176,7 @@ async function full(
     const bytes = await keptBytes(redis, account)
     log.warn({ account, bytes, limit }, 'received_media.gallery_full')
     const event = JSON.stringify({ about: 'gallery', bytes, limit, at: Date.now() })
-    await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', 'e', event)
+    await redis.xadd(eventKeys(account).outbox, 'NOMKSTREAM', '*', ENTRY.events, event)
   }
   return { kind: 'again', why: 'gallery_full', waitMs: FULL_WAIT_MS, backoffMs }
 }

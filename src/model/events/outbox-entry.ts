@@ -63,8 +63,11 @@ export interface PlacedEvent {
   occurrence: Occurrence
 }
 
-/** The one field of an entry. */
-export const ENTRY_FIELD = 'e'
+/** The one field of an entry of a stream. */
+export const ENTRY = {
+  /** Events of messages, one a line, or one event as JSON. */
+  events: 'e',
+} as const
 
 const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
 

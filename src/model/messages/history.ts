@@ -1,24 +1,41 @@
 // The history of a message, packed into one short string of its record, and unpacked for people. An entry is one
 // letter for what happened, the milliseconds since acceptance in base 36 and, after a comma, a detail:
 // `c5|s2k|d1f4` is claimed after 5 ms, sent after 92 ms, delivered after 1.8 s.
+import { LETTERS } from './lifecycle.ts'
 
 /**
- * What can happen to a message, by the letter it is stored under. Lua writes the letters; see
- * src/lanes/messages/scripts/message-step.lua.
+ * What can happen to a message, and the letter it is stored under. Lua writes the letters, of most events that of the
+ * state they lead to; see src/lanes/messages/scripts/message-step.lua.
  */
+export const HISTORY = {
+  claimed: LETTERS.sending,
+  heldByAnother: 'h',
+  unsent: 'u',
+  unconfirmed: LETTERS.unconfirmed,
+  sent: LETTERS.sent,
+  delivered: LETTERS.delivered,
+  read: LETTERS.read,
+  failed: LETTERS.failed,
+  queuedAgain: LETTERS.queued,
+  unknown: LETTERS.unknown,
+  expired: LETTERS.expired,
+  cancelled: LETTERS.cancelled,
+} as const
+
+/** The same as people read it. */
 export const HISTORY_EVENTS = {
-  c: 'claimed',
-  h: 'held by another attempt',
-  u: 'proven unsent',
-  l: 'no trustworthy answer',
-  s: 'sent',
-  d: 'delivered',
-  r: 'read',
-  f: 'failed',
-  q: 'queued again',
-  n: 'given up as unknown',
-  x: 'expired',
-  k: 'cancelled',
+  [HISTORY.claimed]: 'claimed',
+  [HISTORY.heldByAnother]: 'held by another attempt',
+  [HISTORY.unsent]: 'proven unsent',
+  [HISTORY.unconfirmed]: 'no trustworthy answer',
+  [HISTORY.sent]: 'sent',
+  [HISTORY.delivered]: 'delivered',
+  [HISTORY.read]: 'read',
+  [HISTORY.failed]: 'failed',
+  [HISTORY.queuedAgain]: 'queued again',
+  [HISTORY.unknown]: 'given up as unknown',
+  [HISTORY.expired]: 'expired',
+  [HISTORY.cancelled]: 'cancelled',
 } as const
 export type HistoryCode = keyof typeof HISTORY_EVENTS
 

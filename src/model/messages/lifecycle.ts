@@ -35,7 +35,7 @@ export const STATES = [
 export type State = (typeof STATES)[number]
 
 /** The letter that each state is stored under. */
-export const LETTERS: Readonly<Record<State, string>> = {
+export const LETTERS = {
   queued: 'q',
   sending: 'c',
   unconfirmed: 'l',
@@ -46,7 +46,7 @@ export const LETTERS: Readonly<Record<State, string>> = {
   expired: 'x',
   cancelled: 'k',
   unknown: 'n',
-}
+} as const satisfies Readonly<Record<State, string>>
 
 /** The state that is stored under a letter; undefined for any other text. */
 export const stateOf = (letter: string): State | undefined => STATES.find((state) => LETTERS[state] === letter)

@@ -17,10 +17,13 @@ import { jsonText } from '../../redis/records.ts'
 import { namesOf, namesOfPeople } from '../names/names.ts'
 import { erasedHmacsOf, makeErasedHmacs } from './erased.ts'
 
-const changeScript = defineScript(import.meta.url, 'opt-out-change')
+/** Sources that the script distinguishes from others. */
+const SOURCE = { word: 'word', provider: 'provider', http: 'http' } as const satisfies { [Name in OptOutSource]?: Name }
 
 /** Prefix of a name for an opt-in that WhatsApp reported. */
-const OF_PROVIDER = 'provider:'
+const PREFIX = { provider: 'provider:' } as const
+
+const changeScript = defineScript(import.meta.url, 'opt-out-change', { names: { SOURCE, PREFIX } })
 
 /** A change for people. `atMs`: its time (epoch ms); undefined: now, after everything known. */
 interface Said {
@@ -71,7 +74,7 @@ async function heardOf(redis: Redis, account: number, names: Names): Promise<Rea
   if (names.length === 0) return new Set()
   const { optOuts, erasedOptOuts, optOutEnds } = contactKeys(account)
   const hmacs = await erasedHmacsOf(redis, account, names)
-  const ends = [...names, ...(hmacs ?? [])].flatMap((name) => [name, `${OF_PROVIDER}${name}`])
+  const ends = [...names, ...(hmacs ?? [])].flatMap((name) => [name, `${PREFIX.provider}${name}`])
   const [out, outErased, wanted] = await Promise.all([
     redis.zmscore(optOuts, ...names),
     hmacs === undefined ? [] : redis.zmscore(erasedOptOuts, ...hmacs),

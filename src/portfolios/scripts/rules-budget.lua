@@ -134,13 +134,13 @@ local function provenAt(period) return period % WRAP + 1 end
 -- Counts a person in the current period, and returns the hash.
 local function writePerson(b, bucketHash, name, value)
   local key, now = bucketOf(b, b.buckets, bucketHash), provenAt(b.now)
-  local tidied = tonumber(redis.call('HGET', key, 't') or nil)
+  local tidied = tonumber(redis.call('HGET', key, PEOPLE.tidied) or nil)
   if tidied and b.now - periodOf(b, tidied) >= TIDY then
     tidy(b, key)
     tidied = nil
   end
   redis.call('HSET', key, name, value)
-  if not tidied then redis.call('HSET', key, 't', now) end
+  if not tidied then redis.call('HSET', key, PEOPLE.tidied, now) end
   redis.call('PEXPIRE', key, KEPT_MS)
   return key
 end

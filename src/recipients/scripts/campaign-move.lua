@@ -49,7 +49,7 @@ if isEvent and redis.call('EXISTS', outbox) == 1 then
   local seq = redis.call('HINCRBY', campaign, 'notices', 1)
   local event = { about = 'campaign', number = number, state = to, from = state, seq = seq, at = tonumber(now) }
   event.reason = to == 'paused' and writes.reason or nil
-  redis.call('XADD', outbox, '*', 'e', cjson.encode(event))
+  redis.call('XADD', outbox, '*', ENTRY.events, cjson.encode(event))
 end
 
 if isActive then

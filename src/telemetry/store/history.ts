@@ -10,9 +10,11 @@ import {
   addLane,
   type Batch,
   COARSE,
+  FAILURES,
   FINE,
   type Fields,
   type HistoryBuffer,
+  MEASURED,
   type Point,
   parseFields,
   pointOf,
@@ -20,7 +22,10 @@ import {
   WHOLE,
 } from '../history.ts'
 
-const addScript = defineScript(import.meta.url, 'history-add')
+/** What a field begins with that has the latest batch of a process; the others are places of periods. */
+const PREFIX = { batch: 'w' } as const
+
+const addScript = defineScript(import.meta.url, 'history-add', { names: { FAILURES, MEASURED, PREFIX } })
 /** Lanes that are written in one round trip. */
 const LANES_AT_ONCE = 500
 

@@ -9,7 +9,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id
 import { type MessageRecord, readMessage } from '../../lanes/messages/records.ts'
 import { coolPolls, endPoll, takePolls } from '../../lanes/messages/status-polls.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { type HistoryCode, readHistory } from '../../model/messages/history.ts'
+import { HISTORY, type HistoryCode, readHistory } from '../../model/messages/history.ts'
 import { MAX_RETRY_AFTER_MS } from '../../model/messages/outcome.ts'
 import type { PollEnd } from '../../model/provider.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -180,14 +180,14 @@ async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId):
     }
   }
   const now = await redisNowMs(redis, pollKey(id.lane))
-  const ageMs = now - (lastAt(record, id, 's') ?? acceptedAtMs(id.ulid))
+  const ageMs = now - (lastAt(record, id, HISTORY.sent) ?? acceptedAtMs(id.ulid))
   if (ageMs > POLL_FOR_MS) {
     await over()
     return end
   }
   // Without a time in its history, it was delivered just now, or as long ago as it was sent.
   const foundMs = record.state === 'delivered' ? ageMs : 0
-  const deliveredAt = lastAt(record, id, 'd') ?? now - foundMs
+  const deliveredAt = lastAt(record, id, HISTORY.delivered) ?? now - foundMs
   const deliveredMs = state === 'delivered' ? now - deliveredAt : undefined
   await endPoll(redis, id.lane, id.ulid, now + nextPollMs(ageMs, deliveredMs))
   return end

@@ -19,7 +19,7 @@ import { delayMessage } from '../../lanes/messages/claim.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
-import { readHistory } from '../../model/messages/history.ts'
+import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import type { Outcome, Problem } from '../../model/messages/outcome.ts'
 import { HAD_ENOUGH } from '../../model/messages/provider-codes.ts'
 import type { NameMemory } from '../../people/name-memory.ts'
@@ -366,9 +366,6 @@ export async function waits(redis: Redis, id: MessageId, ms: number): Promise<Jo
   return { kind: 'waits', ms }
 }
 
-/** The letter in a history of an attempt that was proven unsent, with the code as its detail. */
-const UNSENT = 'u'
-
 /**
  * Whether the refusal is about this message and not about its sender: it was refused with the same code before, and
  * another message of the sender was claimed after that and sent.
@@ -376,7 +373,7 @@ const UNSENT = 'u'
 async function isOneMessageAlone(redis: Redis, id: MessageId, code: string): Promise<boolean> {
   const record = await readMessage(redis, id)
   const history = readHistory(record?.history ?? '', acceptedAtMs(id.ulid))
-  const before = history.findLast((entry) => entry.code === UNSENT && entry.detail === code)
+  const before = history.findLast((entry) => entry.code === HISTORY.unsent && entry.detail === code)
   if (before === undefined) return false
   return ((await findSender(redis, id.lane))?.sent_after_block ?? 0) >= before.atMs
 }

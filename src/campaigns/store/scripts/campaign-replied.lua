@@ -12,7 +12,7 @@ local place = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 -- An id that was not made from the list must not make the string grow; nothing is stored for an expired campaign.
 if place >= tonumber(redis.call('HGET', campaign, 'total') or '0') then return 0 end
 if redis.call('SETBIT', replied, place, 1) == 1 then return 0 end
-redis.call('HINCRBY', counts, 'replied', 1)
+redis.call('HINCRBY', counts, ASIDE.replied, 1)
 -- Both expire with an ended campaign; an active one does not expire.
 local ttl = redis.call('PTTL', campaign)
 if ttl > 0 then

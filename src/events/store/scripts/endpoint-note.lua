@@ -34,6 +34,6 @@ end
 if found[1] ~= '1' then return 'noted' end
 redis.call('HSET', endpoint, 'enabled', '0', 'disabled_for', reason)
 if redis.call('EXISTS', outbox) == 1 then
-  redis.call('XADD', outbox, '*', 'e', cjson.encode({ about = 'endpoint', id = id, reason = reason, at = now }))
+  redis.call('XADD', outbox, '*', ENTRY.events, cjson.encode({ about = 'endpoint', id = id, reason = reason, at = now }))
 end
 return 'disabled'

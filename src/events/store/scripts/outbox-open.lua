@@ -6,4 +6,4 @@
 --   closing  STRING  who is about to close it
 local outbox, closing = unpack(KEYS)
 redis.call('DEL', closing)
-if redis.call('EXISTS', outbox) == 0 then redis.call('XADD', outbox, '*', 'e', '') end
+if redis.call('EXISTS', outbox) == 0 then redis.call('XADD', outbox, '*', ENTRY.events, '') end

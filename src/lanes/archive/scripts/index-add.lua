@@ -5,7 +5,7 @@
 -- Keys:
 --   index       ZSET  segments of the lane's index
 -- Arguments:
---   series      `o` for messages to send, `r` for received ones
+--   series      SERIES.sent for messages to send, SERIES.received for received ones
 --   ids         packed, one after the other
 --   hashes      4 bytes each
 --   oldestMs    when the first of them was accepted

@@ -17,7 +17,7 @@ end
 
 local function delay(job, id, dueMs, ms)
   redis.call('ZADD', delayed, delayedScore(delayed, dueMs), id)
-  redis.call('HSET', job, 'delay', string.format('%.0f', ms))
+  redis.call('HSET', job, JOB.delay, string.format('%.0f', ms))
 end
 
 local function delayJob(job, id, place, now, ms)
@@ -38,7 +38,7 @@ local function endSending(job, id, now, waitMs)
     return
   end
   if redis.call('LREM', active, -1, id) == 0 then return end
-  local priority = tonumber(redis.call('HGET', job, 'priority') or '0')
+  local priority = tonumber(redis.call('HGET', job, JOB.priority) or '0')
   if waitMs > 0 then
     delay(job, id, now + math.ceil(waitMs), math.ceil(waitMs))
   elseif priority == 0 then

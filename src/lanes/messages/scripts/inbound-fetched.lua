@@ -8,5 +8,5 @@
 local inbound = unpack(KEYS)
 local file = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 if redis.call('EXISTS', inbound) == 0 then return 0 end
-redis.call('HSET', inbound, 'gallery_file', file)
+redis.call('HSET', inbound, INBOUND.gallery_file, file)
 return 1

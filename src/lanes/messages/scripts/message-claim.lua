@@ -70,7 +70,7 @@ local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 
 -- What all of them need is read at once: cooldowns and waits, which records there are, and where the jobs stand.
-local asked, known = { laneCooldown, laneCooldown .. '-probe' }, {}
+local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
 for i = 1, #each do
   asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. each[i][1]
   known[i] = records .. each[i][1]
@@ -136,7 +136,7 @@ local m = {
   retentionMs = retentionMs,
   campaigns = campaigns,
 }
-local event = { kind = 'claim' }
+local event = { kind = MOVE.claim }
 local function claim(i)
   local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, delayMs =
     unpack(each[i], 1, 11)
@@ -199,7 +199,7 @@ local function claim(i)
   if verdict == 'in_doubt' then
     endJob(m)
     -- Two claims of one job: the worker that made the first died with it, or was taken for dead.
-    settle(m, p, exists, now, before, 'h', attempt, workerLost)
+    settle(m, p, exists, now, before, HISTORY.heldByAnother, attempt, workerLost)
     -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
     -- Redis, but lives, may yet say what came of it.
     local lostAt = tonumber(scoreOf(inDoubt, ulid) or '0')
@@ -208,7 +208,7 @@ local function claim(i)
   end
   if before then removeLater(queuedAgain, ulid) end
   if place then leaveLine(id, place, true) end
-  settle(m, p, exists, now, before, 'c', attempt)
+  settle(m, p, exists, now, before, HISTORY.claimed, attempt)
   addLater(inDoubt, now + lostAfterMs, ulid)
   if not pace then return { verdict, p.state, p.attempt } end
   -- The same attempt asks again when the answer was lost: it gets another slot.

@@ -76,19 +76,19 @@ local function coolLane(key, ms, now, reason)
   if till <= tonumber(redis.call('GET', key) or '0') then return end
   local keptMs = string.format('%d', till - now)
   redis.call('SET', key, string.format('%d', till), 'PX', keptMs)
-  if reason then redis.call('SET', key .. '-reason', reason, 'PX', keptMs) end
+  if reason then redis.call('SET', key .. SUFFIX.reason, reason, 'PX', keptMs) end
 end
 
 -- The lane waits and is probed then: twice as long as the last time, from `ms` to `mostMs`. What ends within a wait is of the
 -- same burst as what began it and changes nothing, unless it is the probe itself. Returns the ms, and whether it is new.
 local function coolForProbe(key, ms, mostMs, isProbe, now, reason)
-  local found = redis.call('MGET', key, key .. '-probe')
+  local found = redis.call('MGET', key, key .. SUFFIX.probe)
   local left = (tonumber(found[1] or nil) or 0) - now
   if found[2] and left > 0 and not isProbe then return left, false end
   local before = found[2] and tonumber(string.match(found[2], '^%d+')) or 0
   ms = math.max(1, math.ceil(ms), math.min(mostMs, 2 * before))
   if isProbe then redis.call('DEL', key) end
   coolLane(key, ms, now, reason)
-  redis.call('SET', key .. '-probe', string.format('%d|%s', ms, reason), 'PX', string.format('%d', ms + PROBE_KEPT_MS))
+  redis.call('SET', key .. SUFFIX.probe, string.format('%d|%s', ms, reason), 'PX', string.format('%d', ms + PROBE_KEPT_MS))
   return ms, true
 end

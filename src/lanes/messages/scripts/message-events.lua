@@ -27,6 +27,6 @@ end
 -- Writes what was noted. An outbox that is none is a matter for people: no message waits for that.
 local function writeEvents()
   if #noted == 0 then return end
-  redis.pcall('XADD', KEYS[1], '*', 'e', table.concat(noted, '\n'))
+  redis.pcall('XADD', KEYS[1], '*', ENTRY.events, table.concat(noted, '\n'))
   noted = {}
 end

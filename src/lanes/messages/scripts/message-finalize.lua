@@ -30,7 +30,7 @@ local before = run and recipientStateOf(campaigns, run, ulid)
 local state
 if why == 'dead' then
   -- Somebody may have queued it again meanwhile.
-  if before or redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', before or QUEUED } end
+  if before or redis.call('HEXISTS', job, JOB.failedReason) == 0 then return { 'ignored', before or QUEUED } end
   state = FAILED
 elseif why == 'erased' or why == 'opted_out' then
   if before then return { 'ignored', before } end

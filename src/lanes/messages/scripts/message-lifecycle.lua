@@ -1,9 +1,9 @@
 -- The life of a message in Redis. Included by every script that changes a message. The
 -- letters of the states and the table of moves are those of src/model/messages/lifecycle.ts, written in here when the script
--- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table; FIELD.state is the field that record-format.ts
--- calls so. PROVEN are the letters of those
--- states that prove a message sent, in their order. The rest stands in step(); a reference model
--- (test/model/message-lifecycle.ts) is held against it, step by step over thousands of lives.
+-- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table; PROVEN are the letters of those states
+-- that prove a message sent, in their order. FIELD.state is the field that record-format.ts calls so; message-script.ts has
+-- the other tables. The rest stands in step(); a reference model (test/model/message-lifecycle.ts) is held against it, step
+-- by step over thousands of lives.
 -- constants
 
 -- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
@@ -12,7 +12,7 @@ local function rankOf(state)
 end
 
 -- Whether a person may have a message in this state tried again.
-local REQUEUEABLE = (moveOf('requeue'))
+local REQUEUEABLE = (moveOf(MOVE.requeue))
 local function isRequeueable(state)
   return string.find(REQUEUEABLE, state, 1, true) and true or false
 end
@@ -92,22 +92,22 @@ local function step(p, e, isExpired)
   if kind == 'status' then return applyStatus(p, e.attempt, e.status) and 'done' or 'ignored' end
   local from, to, orElse = moveOf(kind)
   if not string.find(from, s, 1, true) then return 'ignored' end
-  if kind == 'claim' then
+  if kind == MOVE.claim then
     if s == SENDING then
       if p.attempt == e.attempt then return 'done' end
       p.state = UNCONFIRMED
       return 'in_doubt'
     end
     if isExpired then to = orElse else p.attempt = e.attempt end
-  elseif kind == 'not_sent' then
+  elseif kind == MOVE.not_sent then
     if p.attempt ~= e.attempt then return 'ignored' end
     if e.counts then
       p.tries = p.tries + 1
       if p.tries >= e.maxTries then to = orElse end
     end
-  elseif kind == 'unconfirmed' then
+  elseif kind == MOVE.unconfirmed then
     if p.attempt ~= e.attempt then return 'ignored' end
-  elseif kind == 'resolve' then
+  elseif kind == MOVE.resolve then
     if p.attempt ~= e.attempt then return 'ignored' end
     if isExpired or e.policy == 'never' then
       to = orElse
@@ -117,7 +117,7 @@ local function step(p, e, isExpired)
       p.tries = p.tries + 1
       if p.tries >= e.maxTries then to = orElse end
     end
-  elseif kind == 'requeue' then
+  elseif kind == MOVE.requeue then
     if s == UNKNOWN then p.repeats = p.repeats + 1 end
     if s == FAILED then p.others = remember(p.others, p.attempt, FAILED) end
     p.tries = 0
@@ -214,7 +214,7 @@ local function writeChanges(prefix, run, changes)
   -- Not kept any more: counts that are written now would never expire.
   if not campaign[1] then return end
   for letter, by in pairs(changes.counts) do
-    if by ~= 0 then redis.call('HINCRBY', key .. ':counts', letter, by) end
+    if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, by) end
   end
   local total, set = tonumber(campaign[2] or '0'), {}
   for i = 1, #changes.states, 2 do
@@ -224,11 +224,11 @@ local function writeChanges(prefix, run, changes)
       set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], changes.states[i + 1]
     end
   end
-  if #set > 0 then redis.call('BITFIELD', key .. ':states', unpack(set)) end
+  if #set > 0 then redis.call('BITFIELD', key .. SUFFIX.states, unpack(set)) end
   -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
   local ttl = redis.call('PTTL', key)
   if ttl <= 0 then return end
-  for _, suffix in ipairs({ ':counts', ':states' }) do
+  for _, suffix in ipairs({ SUFFIX.counts, SUFFIX.states }) do
     if redis.call('PTTL', key .. suffix) == -1 then redis.call('PEXPIRE', key .. suffix, ttl) end
   end
 end
@@ -239,21 +239,21 @@ local function isExempt(state, problem)
   local code = problem and string.match(problem, '^[^|]*')
   if not code then return false end
   if state == UNCONFIRMED or state == UNKNOWN then
-    return code == 'worker_lost' or code == 'worker_late' or code == 'record_lost'
+    return code == CODE.workerLost or code == CODE.workerLate or code == CODE.recordLost
   end
   return state == FAILED and string.find(RECIPIENT_CODES, '|' .. code .. '|', 1, true) ~= nil
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
 -- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
--- `from` nil: it is new. Besides the states, `exempt` counts those that isExempt: the circuit breaker leaves them out.
+-- `from` nil: it is new. Besides the states, ASIDE.exempt counts those that isExempt: the circuit breaker leaves them out.
 local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if not run or from == to then return end
   -- A record has the number as text, an argument as a number.
   run = tonumber(run)
   local changes = gathered and gathered[run] or { counts = {}, states = {} }
   local counts, states = changes.counts, changes.states
-  if wasExempt ~= nowExempt then counts.exempt = (counts.exempt or 0) + (nowExempt and 1 or -1) end
+  if wasExempt ~= nowExempt then counts[ASIDE.exempt] = (counts[ASIDE.exempt] or 0) + (nowExempt and 1 or -1) end
   if from then counts[from] = (counts[from] or 0) - 1 end
   counts[to] = (counts[to] or 0) + 1
   states[#states + 1] = placeOf(ulid)
@@ -261,8 +261,8 @@ local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 
--- Besides the states, a campaign counts how many of the failed have had enough marketing (`capped`) and how many of the
--- sent WhatsApp holds (`held`), in the step that changes the record.
+-- Besides the states, a campaign counts how many of the failed have had enough marketing (ASIDE.capped) and how many of
+-- the sent WhatsApp holds (ASIDE.held), in the step that changes the record.
 local function countAside(prefix, run, what, was, now)
   if not run or was == now then return end
   run = tonumber(run)
@@ -275,7 +275,7 @@ end
 -- end, and gets none.
 local function keepCampaign(prefix, run, ms)
   if not run or ms <= 0 then return end
-  for _, suffix in ipairs({ '', ':counts', ':states' }) do
+  for _, suffix in ipairs({ '', SUFFIX.counts, SUFFIX.states }) do
     redis.call('PEXPIRE', prefix .. run .. suffix, ms, 'GT')
   end
 end

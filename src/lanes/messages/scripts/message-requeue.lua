@@ -51,7 +51,7 @@ local function take(i)
     return { 'missing' }
   end
   local before = p.state
-  if step(p, { kind = 'requeue' }) == 'ignored' then return { 'ignored', before } end
+  if step(p, { kind = MOVE.requeue }) == 'ignored' then return { 'ignored', before } end
   if endedBy then
     local endedAt = redis.call('ZSCORE', requeueable, ulid)
     if not endedAt or tonumber(endedAt) > endedBy then return { 'ignored', before } end
@@ -79,7 +79,7 @@ local function take(i)
   redis.call('PEXPIRE', record, retentionMs)
   keepCampaign(campaigns, p.run, retentionMs)
   count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.problem), false)
-  countAside(campaigns, p.run, 'capped', p.has.cappedUntil and true or false, false)
+  countAside(campaigns, p.run, ASIDE.capped, p.has.cappedUntil and true or false, false)
   removeLater(requeueable, ulid)
   addLater(queuedAgain, now + jobWithinMs, ulid)
   queued = queued + 1

@@ -81,7 +81,7 @@ local function take(i)
   local p, exists = load(record)
   if not exists then return { 'missing' } end
   -- Somebody may have given it another job meanwhile.
-  if ifDead and redis.call('HEXISTS', job, 'failedReason') == 0 then return { 'ignored', p.state } end
+  if ifDead and redis.call('HEXISTS', job, JOB.failedReason) == 0 then return { 'ignored', p.state } end
   local before, counting = p.state, p.attempt
   local event =
     { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
@@ -100,7 +100,7 @@ local function take(i)
     local isReleased = p.has.heldSince and status == SENT and attempt == p.attempt and not isHeldBack
     if not isReleased then return { verdict, p.state } end
     redis.call('HDEL', record, FIELD.heldSince)
-    countAside(campaigns, p.run, 'held', true, false)
+    countAside(campaigns, p.run, ASIDE.held, true, false)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
@@ -114,21 +114,21 @@ local function take(i)
     -- Those were of the attempt that has failed.
     redis.call('HDEL', record, FIELD.providerId, FIELD.heldSince, FIELD.messageStatus)
     if not p.has.heldSince then return { verdict, p.state } end
-    countAside(campaigns, p.run, 'held', true, false)
+    countAside(campaigns, p.run, ASIDE.held, true, false)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
   set, gone = {}, {}
   local rank, rankBefore = rankOf(p.state), rankOf(before)
   local letter = p.state
-  if kind == 'not_sent' then letter = p.state == FAILED and FAILED or 'u' end
+  if kind == MOVE.not_sent then letter = p.state == FAILED and FAILED or HISTORY.unsent end
   write(FIELD.state, p.state)
   if p.attempt ~= counting then write(FIELD.attempt, p.attempt) end
   local history = appendHistory(p.history, letter, at, acceptedAt, detail)
   -- The failure and the next wave are one step: no kill comes between, and a campaign is not over while one is to come.
   local wave = waves and p.state == FAILED and cappedUntil < p.validUntil and waveOf(record, waves.most)
   if wave then
-    step(p, { kind = 'requeue' })
+    step(p, { kind = MOVE.requeue })
     history, problem = appendHistory(history, p.state, now, acceptedAt, 'wave'), nil
     write(FIELD.state, p.state)
     write(FIELD.waves, wave)
@@ -152,8 +152,8 @@ local function take(i)
   local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and isHeldBack
   if isCapped then write(FIELD.cappedUntil, cappedUntil) else drop(p.has.cappedUntil, FIELD.cappedUntil) end
   if isHeld then write(FIELD.heldSince, string.format('%.0f', now)) else drop(p.has.heldSince, FIELD.heldSince) end
-  countAside(campaigns, p.run, 'capped', p.has.cappedUntil and true or false, isCapped)
-  countAside(campaigns, p.run, 'held', p.has.heldSince and true or false, isHeld or false)
+  countAside(campaigns, p.run, ASIDE.capped, p.has.cappedUntil and true or false, isCapped)
+  countAside(campaigns, p.run, ASIDE.held, p.has.heldSince and true or false, isHeld or false)
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
   -- still fail, and is sent again by hand then; of a campaign's message the content can be made once more.
@@ -161,7 +161,7 @@ local function take(i)
   if p.state == DELIVERED or p.state == READ or (p.state == SENT and p.run) then
     drop(p.has.payload, FIELD.payload)
   elseif not p.has.payload and not p.isErased then
-    local data = redis.call('HGET', job, 'data') or content
+    local data = redis.call('HGET', job, JOB.data) or content
     if data then write(FIELD.payload, data) end
   end
   redis.call('HSET', record, unpack(set))
@@ -184,7 +184,7 @@ local function take(i)
   end
   if p.state == QUEUED then
     -- Its job may be gone: the sweep makes sure that there is one. Of a wave, not before its time.
-    addLater(queuedAgain, wave and cappedUntil or kind == 'not_sent' and now + 60000 or now, ulid)
+    addLater(queuedAgain, wave and cappedUntil or kind == MOVE.not_sent and now + 60000 or now, ulid)
   elseif before == QUEUED then
     removeLater(queuedAgain, ulid)
   end
@@ -207,7 +207,7 @@ local function take(i)
   elseif coolDown then
     local ms = coolRecipient(coolDown.key, coolDown.ms, now)
     -- One that failed does not wait for it.
-    if kind == 'not_sent' then waitMs = ms end
+    if kind == MOVE.not_sent then waitMs = ms end
   end
   if before == SENDING and p.state ~= SENDING then
     endSending(job, id, now, p.state == QUEUED and (waitMs or retryMs or 0) or nil)

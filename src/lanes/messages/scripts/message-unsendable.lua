@@ -19,7 +19,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   end
   if p.state ~= SENDING then
     -- The content is needed should it be sent again, and lives in the job, which goes away now.
-    local data = redis.call('HGET', m.job, 'data')
+    local data = redis.call('HGET', m.job, JOB.data)
     if data then
       fields[#fields + 1] = FIELD.payload
       fields[#fields + 1] = data
@@ -60,7 +60,7 @@ local function isStopped(m, p, exists, now)
   if campaign == 'running' or (campaign == 'done' and exists) then return false end
   -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
   if exists and (campaign == 'cancelled' or not campaign) then
-    step(p, { kind = 'cancel' })
+    step(p, { kind = MOVE.cancel })
     local history = appendHistory(p.history, p.state, now, m.acceptedAt, '')
     redis.call('HSET', m.record, FIELD.state, p.state, FIELD.history, history)
     noteEvent(p, m.ulid, history)
@@ -75,7 +75,7 @@ end
 local function isExpired(m, p, exists, now)
   if p.state ~= QUEUED or now < m.validUntil then return false end
   local before = exists and p.state or nil
-  step(p, { kind = 'claim' }, true)
+  step(p, { kind = MOVE.claim }, true)
   settle(m, p, exists, now, before, EXPIRED, '')
   if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
   redis.call('ZADD', m.requeueable, now, m.ulid)

@@ -27,7 +27,7 @@ local function recipientStateOf(prefix, run, ulid)
   local byteAt = math.floor(place / 2)
   local from = byteAt - byteAt % BLOCK
   local name = run .. ' ' .. from
-  blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. ':states', from, from + BLOCK - 1)
+  blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. SUFFIX.states, from, from + BLOCK - 1)
   local byte = string.byte(blocks[name], byteAt - from + 1) or 0
   local state = place % 2 == 0 and math.floor(byte / 16) or byte % 16
   if state == 0 then return nil end

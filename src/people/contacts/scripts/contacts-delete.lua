@@ -12,13 +12,13 @@ local phones, prefix = unpack(KEYS)
 local id, phone = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 id = id or redis.call('HGET', phones, phone)
 if not id then return 0 end
-local contact = prefix .. ':contact:' .. id
+local contact = prefix .. SUFFIX.contact .. id
 local before = redis.call('HMGET', contact, 'phone', 'tags')
 phone = phone or before[1]
 if not phone then return 0 end
 if redis.call('HGET', phones, phone) == id then redis.call('HDEL', phones, phone) end
 for tag in string.gmatch(before[2] or '', '%d+') do
-  redis.call('ZREM', prefix .. ':tag:' .. tag .. ':members', id)
+  redis.call('ZREM', prefix .. SUFFIX.tag .. tag .. SUFFIX.members, id)
 end
 redis.call('DEL', contact)
 return 1

@@ -33,13 +33,13 @@ for _, contact in ipairs(contacts) do
   local id = redis.call('HGET', phones, phone)
   if not id then
     id = string.format('%.0f', firstContact + created)
-    redis.call('HSET', prefix .. ':contact:' .. id, 'phone', phone, 'name', name, 'email', email, 'tags', tagId)
+    redis.call('HSET', prefix .. SUFFIX.contact .. id, 'phone', phone, 'name', name, 'email', email, 'tags', tagId)
     redis.call('HSET', phones, phone, id)
     redis.call('ZADD', members, string.format('%.0f', firstMembership + joined), id)
     created = created + 1
     joined = joined + 1
   else
-    local key = prefix .. ':contact:' .. id
+    local key = prefix .. SUFFIX.contact .. id
     if name ~= '' then
       redis.call('HSET', key, 'name', name)
     end

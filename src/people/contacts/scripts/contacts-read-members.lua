@@ -12,7 +12,7 @@ local after, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('ZRANGEBYSCORE', members, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
 local read = {}
 for i = 1, #found, 2 do
-  local contact = redis.call('HMGET', prefix .. ':contact:' .. found[i], 'phone', 'name', 'email', 'tags')
+  local contact = redis.call('HMGET', prefix .. SUFFIX.contact .. found[i], 'phone', 'name', 'email', 'tags')
   read[#read + 1] = { found[i], found[i + 1], contact[1], contact[2], contact[3], contact[4] }
 end
 return read

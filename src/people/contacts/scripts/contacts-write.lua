@@ -35,7 +35,7 @@ for tag in string.gmatch(before[2] or '', '%d+') do
 end
 if tags then
   for _, tag in ipairs(tags) do
-    if redis.call('EXISTS', prefix .. ':tag:' .. tag) == 0 then
+    if redis.call('EXISTS', prefix .. SUFFIX.tag .. tag) == 0 then
       return tag
     end
     keeps[tag] = true
@@ -61,14 +61,14 @@ if tags then
       now[#now + 1] = tag
       carries[tag] = true
     else
-      redis.call('ZREM', prefix .. ':tag:' .. tag .. ':members', id)
+      redis.call('ZREM', prefix .. SUFFIX.tag .. tag .. SUFFIX.members, id)
     end
   end
   for place, tag in ipairs(tags) do
     if not carries[tag] then
       carries[tag] = true
       now[#now + 1] = tag
-      redis.call('ZADD', prefix .. ':tag:' .. tag .. ':members', string.format('%.0f', firstMembership + place - 1), id)
+      redis.call('ZADD', prefix .. SUFFIX.tag .. tag .. SUFFIX.members, string.format('%.0f', firstMembership + place - 1), id)
     end
   end
   redis.call('HSET', contact, 'tags', table.concat(now, ','))

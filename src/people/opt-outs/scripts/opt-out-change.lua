@@ -8,7 +8,7 @@
 --   optOuts  ZSET  person -> since when they want none (ms)
 --   erased   ZSET  the same of erased people, by HMAC
 --   sources  HASH  person or HMAC -> JSON {source: [since when, latest time]} (ms)
---   ends     ZSET  person or HMAC -> latest start; with the prefix `provider:`, the latest start that the provider reported
+--   ends     ZSET  person or HMAC -> latest start; with the prefix PREFIX.provider, the latest start that the provider reported
 -- Arguments:
 --   intent     stop, start, erase or join
 --   people     names; of a join, those of one person
@@ -39,7 +39,7 @@ local function timesOf(list, name)
   local isRead, times = pcall(cjson.decode, redis.call('HGET', sources, name) or '')
   if isRead and type(times) == 'table' then return times end
   local since = tonumber(redis.call('ZSCORE', list, name) or '')
-  return since and { http = { since, since } } or {}
+  return since and { [SOURCE.http] = { since, since } } or {}
 end
 
 local function endOf(of, person, hmac)
@@ -82,7 +82,7 @@ local function moveTimes(list, from, to)
   keep(list, from, {})
 end
 local function moveEnds(from, to)
-  for _, of in ipairs({ '', 'provider:' }) do
+  for _, of in ipairs({ '', PREFIX.provider }) do
     local ms = redis.call('ZSCORE', ends, of .. from)
     if ms then noteEnd(of .. to, tonumber(ms)) end
     redis.call('ZREM', ends, of .. from)
@@ -117,7 +117,7 @@ for i, person in ipairs(intent == 'join' and people or {}) do
   local hmac = hmacs and hmacs[i]
   join(together, timesOf(optOuts, person))
   if hmac then join(together, timesOf(erased, hmac)) end
-  for _, of in ipairs({ '', 'provider:' }) do
+  for _, of in ipairs({ '', PREFIX.provider }) do
     wantedBy[of] = math.max(wantedBy[of] or -1, endOf(of, person, hmac))
   end
 end
@@ -127,21 +127,21 @@ for i, person in ipairs(people) do
   local hmac = hmacs and hmacs[i]
   local own, ofErased = timesOf(optOuts, person), hmac and timesOf(erased, hmac) or {}
   local was = next(own) or next(ofErased)
-  local resumed, wanted = endOf('provider:', person, hmac), endOf('', person, hmac)
-  local function overOf(by) return by == 'provider' and math.max(resumed, wanted) or wanted end
+  local resumed, wanted = endOf(PREFIX.provider, person, hmac), endOf('', person, hmac)
+  local function overOf(by) return by == SOURCE.provider and math.max(resumed, wanted) or wanted end
   if intent == 'stop' then
     -- A change now is later than everything known, even if Redis' clock has gone back.
     local last = at and latest or math.max(now, overOf(source))
     if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
   elseif intent == 'join' then
     join(own, together)
-    resumed, wanted = wantedBy['provider:'], wantedBy['']
+    resumed, wanted = wantedBy[PREFIX.provider], wantedBy['']
     if wanted >= 0 then noteEnd(person, wanted) end
-    if resumed >= 0 then noteEnd('provider:' .. person, resumed) end
+    if resumed >= 0 then noteEnd(PREFIX.provider .. person, resumed) end
   elseif intent == 'erase' and hmac then
     join(ofErased, own)
     own = {}
-    for _, of in ipairs({ '', 'provider:' }) do
+    for _, of in ipairs({ '', PREFIX.provider }) do
       local ms = redis.call('ZSCORE', ends, of .. person)
       if ms then noteEnd(of .. hmac, tonumber(ms)) end
       redis.call('ZREM', ends, of .. person)
@@ -150,19 +150,19 @@ for i, person in ipairs(people) do
     local isKnown = was or math.max(resumed, wanted) >= 0
     if isKnown then changed[#changed + 1] = person end
   else
-    local ofProvider, over = source == 'provider', ended
+    local ofProvider, over = source == SOURCE.provider, ended
     for _, times in ipairs(at and {} or { own, ofErased }) do
       for by, stop in pairs(times) do
-        if by == 'provider' or not ofProvider then
+        if by == SOURCE.provider or not ofProvider then
           -- What is said now ends all that is known, also when WhatsApp brings it once more.
-          if by == 'word' or by == 'provider' then over = math.max(over, stop[2] + 1) end
+          if by == SOURCE.word or by == SOURCE.provider then over = math.max(over, stop[2] + 1) end
           times[by] = nil
         end
       end
     end
     if ofProvider then resumed = math.max(resumed, over) else wanted = math.max(wanted, over) end
     -- An act of the account has no effect on somebody who is on no list; a report may come before the one that it ends.
-    if at or was then noteEnd((ofProvider and 'provider:' or '') .. (hmac or person), over) end
+    if at or was then noteEnd((ofProvider and PREFIX.provider or '') .. (hmac or person), over) end
   end
   for _, times in ipairs({ own, ofErased }) do
     for by, stop in pairs(times) do

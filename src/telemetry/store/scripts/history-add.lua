@@ -19,7 +19,7 @@ local writer, number, finePeriod, coarsePeriod, fineUntil, coarseUntil, counts =
 -- Codes that one period counts by themselves; further ones are counted together.
 local CODES_MAX = 8
 
-local by = 'w' .. writer
+local by = PREFIX.batch .. writer
 if tonumber(redis.call('HGET', fine, by) or '0') >= number then return 'OK' end
 redis.call('HSET', fine, by, string.format('%.0f', number))
 
@@ -28,18 +28,18 @@ local function add(key, period, untilMs)
   for field, value in string.gmatch(redis.call('HGET', key, period) or '', '([^=,]+)=(%d+)') do
     order[#order + 1] = field
     values[field] = tonumber(value)
-    if string.sub(field, 1, 2) == 'f.' then codes = codes + 1 end
+    if string.sub(field, 1, 2) == FAILURES.byCode then codes = codes + 1 end
   end
   for _, count in ipairs(counts) do
     local field, value = count[1], count[2]
-    if string.sub(field, 1, 2) == 'f.' and not values[field] then
-      if codes >= CODES_MAX then field = 'f.other' end
+    if string.sub(field, 1, 2) == FAILURES.byCode and not values[field] then
+      if codes >= CODES_MAX then field = FAILURES.byOther end
       codes = codes + 1
     end
     local known = values[field]
     if not known then order[#order + 1] = field end
     -- What is measured: the highest value of the period.
-    if field == 'b' or field == 'o' then
+    if field == MEASURED.backlog or field == MEASURED.oldestSeconds then
       values[field] = math.max(known or 0, value)
     else
       values[field] = (known or 0) + value
