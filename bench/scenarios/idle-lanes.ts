@@ -3,7 +3,7 @@
 // woken for.
 
 import { newUlid } from '../../src/kernel/message-id.ts'
-import { markLane } from '../../src/lanes/queues.ts'
+import { markLane } from '../../src/lanes/wake.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { rootKeys } from '../../src/redis/keys.ts'
 import type { Bench } from '../bench.ts'

@@ -2,9 +2,10 @@
 import { z } from 'zod'
 import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting, limitFields } from '../model/accounts/limits.ts'
 import { type AccountSetting, accountSettings, NEW_ACCOUNT } from '../model/accounts/settings.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, rootKeys } from '../redis/keys.ts'
-import { cached, createListed, isThere, nextId, readRecord } from '../redis/records.ts'
+import { createListed, isThere, nextId, readRecord } from '../redis/records.ts'
 
 export { type AccountSetting, accountSettings, type Policy } from '../model/accounts/settings.ts'
 

@@ -141,7 +141,7 @@ export function changeSenderName(redis: Redis, { id, account, name: before }: Se
   })
 }
 
-/** Processes cache senders for up to a second, see redis/records.ts. */
+/** Processes cache senders for up to a second, see redis/cached.ts. */
 const READ_AGAIN_MS = 1_500
 
 /**

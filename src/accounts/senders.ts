@@ -1,13 +1,15 @@
 // Senders: the business numbers of an account. A sender and its lane share one id.
 import { z } from 'zod'
+import { parsePhone } from '../kernel/recipient.ts'
 import { type Seal, SealError, type SealedFor, type TokenContext } from '../kernel/seal.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
 import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
 import type { ProviderSender } from '../model/provider.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey } from '../redis/keys.ts'
 import { type Freshness, type Reported, reportedField, reportedText, setNewest } from '../redis/newest.ts'
-import { CorruptRecordError, cached, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
+import { CorruptRecordError, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
 import { retainedLanes } from './retained-lanes.ts'
 
 /** Messages per second of a new sender: WhatsApp's default for one number. */
@@ -94,6 +96,14 @@ export async function senderNamed(
   const id = await redis.hget(sendersOfAccountKey(account), field)
   return id === null ? undefined : findSender(redis, Number(id))
 }
+
+/** The same as they were within the last second; a name is also taken for a number in any spelling. */
+export const cachedDefaultSender = cached(1_000, defaultSender)
+export const cachedSenderNamed = cached(1_000, async (redis, account: number, name: string) => {
+  const phone = parsePhone(name)
+  const byNumber = phone.ok ? await senderNamed(redis, account, { digits: phone.digits }) : undefined
+  return byNumber ?? senderNamed(redis, account, { name })
+})
 
 /** The sender with this phone number id of WhatsApp, of any account. */
 export async function senderOfPhoneNumberId(redis: Redis, phoneNumberId: string): Promise<Sender | undefined> {

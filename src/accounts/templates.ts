@@ -2,10 +2,11 @@
 // list. Listed ones also have the time of the list and their account at WhatsApp.
 import { z } from 'zod'
 import { shapeOf, type Template, templateSchema, whyNotSendable } from '../model/templates/template.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { templatesKey } from '../redis/keys.ts'
 import { defineScriptOfMany } from '../redis/lua.ts'
-import { CorruptRecordError, cached, jsonText, readRecord } from '../redis/records.ts'
+import { CorruptRecordError, jsonText, readRecord } from '../redis/records.ts'
 import {
   forgetTemplateStates,
   supersedeTemplate,

@@ -8,9 +8,10 @@ import {
   WEBHOOK_SECRETS_MAX,
   type WebhookSecretName,
 } from '../model/accounts/secrets.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
-import { cached, replaceField } from '../redis/records.ts'
+import { replaceField } from '../redis/records.ts'
 
 type SecretName = WebhookSecretName | FlowSecretName
 

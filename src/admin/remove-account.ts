@@ -39,7 +39,7 @@ type RemovalDeps = Pick<SenderDeps, 'redis' | 'queues'>
 
 /** Campaigns that were never started; they are cancelled with the account. */
 const DRAFTS = CAMPAIGN_MOVES.expire.from
-/** Processes cache its keys and senders for up to a second, see redis/records.ts. */
+/** Processes cache its keys and senders for up to a second, see redis/cached.ts. */
 const KNOWN_MS = 1_500
 
 /**

@@ -3,9 +3,9 @@
 import type { KeyObject } from 'node:crypto'
 import { accountSecrets, addWebhookSecret, presentSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import type { Seal } from '../kernel/seal.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountKey } from '../redis/keys.ts'
-import { cached } from '../redis/records.ts'
 import { newPrivateKey, publicKeyOf, readPrivateKey } from './flow-crypto.ts'
 import type { FlowSettings } from './flow-request.ts'
 

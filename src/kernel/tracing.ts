@@ -16,6 +16,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { refusalCodeOf } from './refusal.ts'
 
 const NAME = 'laneway'
 const SYSTEM = { 'messaging.system': NAME }
@@ -34,52 +35,52 @@ export interface SpanEnd {
   isFault?: boolean
 }
 
-/** A request that is being accepted. */
+/** A request that is to be accepted. */
 export interface Acceptance {
-  kind: 'one' | 'batch'
   account: number
   /** As the request had it: any text. */
-  traceparent: string | undefined
+  traceparent?: string | undefined
 }
 
 /**
- * Accepts inside a span `accept`, a child of the span that is active, as one of an instrumented HTTP server, or else of what
- * the request named. `accept` gets the trace that the jobs of its messages are to hold, undefined where there is none. `refused`
- * reports refusals, which are no errors, and their codes.
+ * The same function, which accepts a request, with each call inside a span `accept`: a child of the span that is active, as
+ * one of an instrumented HTTP server, or else of what the request named. `accept` gets the trace that the jobs of its
+ * messages are to hold, undefined where there is none. `idsOf`: of the messages that it accepted.
  */
-export function traceAccept<T>(
-  { kind, account, traceparent }: Acceptance,
-  accept: (carried: string | undefined, ids: (ids: readonly string[]) => void) => Promise<T>,
-  refused: (error: unknown) => string | undefined,
-): Promise<T> {
-  const found = tracer()
-  const given = parseTraceparent(traceparent)
-  const carried = given && writeTraceparent(given)
-  if (found === undefined) return accept(carried, NOBODY)
-  const attributes = {
-    ...SYSTEM,
-    'messaging.operation.name': 'accept',
-    'messaging.operation.type': 'create',
-    'laneway.account': account,
-  }
-  const active = context.active()
-  const parent =
-    given && trace.getSpan(active) === undefined ? trace.setSpanContext(active, { ...given, isRemote: true }) : active
-  const span = found.startSpan('accept', { kind: SpanKind.PRODUCER, attributes }, parent)
-  const note = (ids: readonly string[]): void => {
-    if (kind === 'batch') span.setAttribute('messaging.batch.message_count', ids.length)
-    else if (ids[0] !== undefined) span.setAttribute('messaging.message.id', ids[0])
-  }
-  return within(
-    span,
-    parent,
-    () => accept(isRecorded(span) ? writeTraceparent(span.spanContext()) : carried, note),
-    () => ({}),
-    (error) => {
-      const code = refused(error)
+export function inAcceptSpan<D, R extends Acceptance, T>(
+  kind: 'one' | 'batch',
+  accept: (deps: D, request: R, trace: string | undefined) => Promise<T>,
+  idsOf: (accepted: T) => readonly string[],
+): (deps: D, request: R) => Promise<T> {
+  return (deps, request) => {
+    const found = tracer()
+    const given = parseTraceparent(request.traceparent)
+    const carried = given && writeTraceparent(given)
+    if (found === undefined) return accept(deps, request, carried)
+    const attributes = {
+      ...SYSTEM,
+      'messaging.operation.name': 'accept',
+      'messaging.operation.type': 'create',
+      'laneway.account': request.account,
+    }
+    const active = context.active()
+    const parent =
+      given && trace.getSpan(active) === undefined ? trace.setSpanContext(active, { ...given, isRemote: true }) : active
+    const span = found.startSpan('accept', { kind: SpanKind.PRODUCER, attributes }, parent)
+    const work = async (): Promise<T> => {
+      const accepted = await accept(deps, request, isRecorded(span) ? writeTraceparent(span.spanContext()) : carried)
+      const ids = idsOf(accepted)
+      if (kind === 'batch') span.setAttribute('messaging.batch.message_count', ids.length)
+      else if (ids[0] !== undefined) span.setAttribute('messaging.message.id', ids[0])
+      return accepted
+    }
+    const failed = (error: unknown): SpanEnd => {
+      // A refusal is no error.
+      const code = refusalCodeOf(error)
       return code === undefined ? { error: nameOf(error), isFault: true } : { error: code }
-    },
-  )
+    }
+    return within(span, parent, work, () => ({}), failed)
+  }
 }
 
 const NOBODY = (): void => undefined

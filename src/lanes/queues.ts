@@ -1,44 +1,20 @@
-// The queues of the lanes: adding messages and chunks, waking, pause, counts. Many jobs are added in one step, together with
-// the ids of their messages in the index of the lane. Every process opens a queue when it first
+// The queues of the lanes: adding messages and chunks, waking, pause, counts. Every process opens a queue when it first
 // needs it and keeps it; they all share the process's one connection.
 
 import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
-import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
-import { acceptedAtMs, type MessageId, messageId, parseMessageId } from '../kernel/message-id.ts'
+import type { SendPayload } from '../jobs/send.ts'
+import { type MessageId, messageId } from '../kernel/message-id.ts'
 import { createBatcher } from '../redis/batcher.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
-import { laneClosedKey, lanePrefix, messageIndexKey, rootKeys } from '../redis/keys.ts'
+import { lanePrefix } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { LATENESS, SERIES } from './archive/index-segments.ts'
-import { type IndexedMessage, indexMessages, packForIndex } from './archive/message-index.ts'
-import {
-  JOB,
-  laneBacklogKeys,
-  laneChunkKeys,
-  laneChunkLimiterKey,
-  laneChunkQueue,
-  laneCounterKey,
-  laneJobKey,
-  laneQueue,
-} from './bullmq/layout.ts'
+import { addingNew, addToLane, type LaneMessage, laneOf } from './add-messages.ts'
+import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from './bullmq/layout.ts'
 import { openQueue, type Queue } from './bullmq/open-queue.ts'
 import { isLaneClosed, LaneClosedError } from './closed-lanes.ts'
 import { chunksOn, isLanePaused } from './stats.ts'
-
-/**
- * BullMQ priority of campaign messages; transactional ones have none and always go first. A prioritized job also
- * costs O(log n) to remove, a plain one O(n).
- */
-export const CAMPAIGN_PRIORITY = 1
-
-/** A message on its way to its lane. */
-export interface LaneMessage {
-  id: string
-  payload: SendPayload
-  /** Earliest delay until it is fetched (ms). */
-  delayMs?: number
-}
+import { wakeLane } from './wake.ts'
 
 /**
  * Jobs that are made and written in one go. A thousand at once are so much short-lived memory that it outlives its
@@ -77,42 +53,15 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     await redis.del(laneChunkLimiterKey(lane))
   }
 
-  async function addToLane(lane: number, messages: readonly LaneMessage[], areNew = true): Promise<void> {
-    const indexed = areNew ? messages.map(indexedOf) : []
-    const single = indexed.filter(({ run }) => run === undefined)
-    const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
-    await inTime(redis, async () => {
-      // First the index, then the jobs: a process that dies in between leaves ids without messages. Single messages get
-      // both in one step; the index of a campaign's is written by a step of its own.
-      if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
-      await addJobs(redis, lane, { name: SEND_JOB, jobs: messages.map(laneJobOf), indexed: single }, retentionMs)
-    })
-    wake(lane)
-  }
-
-  /** Messages of one lane that are added in one event-loop tick, a bounded number to a step. */
-  const addTogether = createBatcher<LaneMessage, true>(async (_redis, messages) => {
-    const [first] = messages
-    if (first !== undefined) await addToLane(laneOf(first.id).lane, messages)
-    return messages.map(() => true)
-  })
-
-  /** Publishes that a lane has work, and marks it for the sweep in case the message is lost. */
-  function wake(lane: number, channel: string = rootKeys.wake): void {
-    redis.publish(channel, String(lane)).catch(() => {})
-    // Refused or lost, the sweep's slow round over all lanes finds the work.
-    markLane(redis, lane).catch(() => {})
-  }
-
-  /** The same of a lane that has chunks. */
-  const wakeChunks = (lane: number): void => wake(lane, rootKeys.wakeChunks)
+  /** New messages of one lane that are added in one event-loop tick, a bounded number to a step. */
+  const addTogether = createBatcher(addingNew(retentionMs))
 
   return {
     queueOf,
     chunkQueueOf,
     letChunksGo,
-    wake: (lane: number): void => wake(lane),
-    wakeChunks,
+    wake: (lane: number): void => wakeLane(redis, lane),
+    wakeChunks: (lane: number): void => wakeLane(redis, lane, 'chunks'),
 
     /**
      * Puts chunks on their lane, in their order and in turn with those of other campaigns. Resolves once they are in
@@ -127,7 +76,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
         await placeRoundRobin(redis, lane, ids)
       })
       if (await isLaneClosed(redis, lane)) await chunkQueueOf(lane).obliterate({ force: true })
-      else wakeChunks(lane)
+      else wakeLane(redis, lane, 'chunks')
     },
 
     /**
@@ -167,10 +116,12 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
             made = 0
           }
           made += slice.length
-          const added = addToLane(lane, slice, which === 'new').catch((error: unknown) => {
-            if (!(error instanceof LaneClosedError)) throw error
-            for (const { id } of slice) refused.add(id)
-          })
+          const added = addToLane(redis, lane, slice, { retentionMs, areNew: which === 'new' }).catch(
+            (error: unknown) => {
+              if (!(error instanceof LaneClosedError)) throw error
+              for (const { id } of slice) refused.add(id)
+            },
+          )
           // Marks an early rejection as handled; the caller gets the error below.
           added.catch(() => {})
           adding.push(added)
@@ -186,9 +137,9 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     async resume(lane: number): Promise<void> {
       await queueOf(lane).resume()
-      wake(lane)
+      wakeLane(redis, lane)
       await letChunksGo(lane)
-      wakeChunks(lane)
+      wakeLane(redis, lane, 'chunks')
     },
 
     isPaused: (lane: number): Promise<boolean> => isLanePaused(redis, lane),
@@ -226,11 +177,6 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
   }
 }
 
-/** Marks the lane for the sweep now. */
-export async function markLane(redis: Redis, lane: number): Promise<void> {
-  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
-}
-
 /**
  * Interleaves chunks that were added to the lane with those of other campaigns. A campaign feeds a chunk when one of its own was taken,
  * so an unfair order would persist: a second of one campaign, then a second of the other. Dying before this leaves the new chunks behind
@@ -238,79 +184,4 @@ export async function markLane(redis: Redis, lane: number): Promise<void> {
  */
 export async function placeRoundRobin(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
   await roundRobinScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
-}
-
-const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)
-
-/** The job of a message, which waits for its turn or until it is due. */
-const laneJobOf = ({ id, payload, delayMs = 0 }: LaneMessage): LaneJob => ({
-  ...{ id, timestamp: acceptedAtMs(laneOf(id).ulid), data: JSON.stringify(storedPayload(payload)) },
-  ...{ priority: priorityOf(payload), waitMs: Math.ceil(delayMs), notBefore: payload.sendAt ?? 0 },
-})
-
-const ULID_LENGTH = 26
-
-/** The entry of a message in the index. */
-const indexedOf = ({ id, payload: { to, until, run } }: LaneMessage): IndexedMessage => ({
-  // Cheaper than parsing the id once more: this runs for every message.
-  ulid: id.slice(-ULID_LENGTH),
-  to,
-  until,
-  run,
-})
-
-function laneOf(id: string) {
-  const parsed = parseMessageId(id)
-  if (!parsed) throw new Error(`not a message id: ${id}`)
-  return parsed
-}
-
-const addScript = defineScript(import.meta.url, 'lane-add', { names: { JOB, SERIES, LATENESS } })
-
-/** A job that is to wait on its lane. */
-export interface LaneJob {
-  id: string
-  /** JSON. */
-  data: string
-  /** When the message was accepted (epoch ms). */
-  timestamp: number
-  /** Delay from now on (whole ms); 0 for none. */
-  waitMs: number
-  /** Earliest time when it is due (epoch ms); 0 for now. */
-  notBefore: number
-  /** 0 for one that goes first, else BullMQ's priority. */
-  priority: number
-}
-
-/**
- * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
- * called `name` to its queue, except those that are there. Rejects when Redis is away or full: then none was added, or
- * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
- */
-export async function addJobs(
-  redis: Redis,
-  lane: number,
-  { name, jobs, indexed }: { name: string; jobs: readonly LaneJob[]; indexed: readonly IndexedMessage[] },
-  retentionMs: number,
-): Promise<void> {
-  const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
-  const said = await addScript(
-    redis,
-    {
-      ...{ waiting, prioritized, delayed, counter: laneCounterKey(lane) },
-      ...{ index: messageIndexKey(lane), closed: laneClosedKey(lane) },
-    },
-    {
-      jobs: laneJobKey(lane, ''),
-      name,
-      ids: jobs.map(({ id }) => id),
-      payloads: jobs.map(({ data }) => data),
-      times: jobs.map(({ timestamp }) => timestamp),
-      waits: jobs.map(({ waitMs }) => waitMs),
-      notBefore: jobs.map(({ notBefore }) => notBefore),
-      priorities: jobs.map(({ priority }) => priority),
-      ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
-    },
-  )
-  if (said === 'closed') throw new LaneClosedError(lane)
 }

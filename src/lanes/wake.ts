@@ -4,6 +4,21 @@ import { reopenedKey, rootKeys } from '../redis/keys.ts'
 
 const REOPENED_KEPT_MS = 7 * 86_400_000
 
+/**
+ * Publishes that a lane has messages or chunks, and marks it for the sweep, which finds the work should the message be lost:
+ * a lost PUBLISH delays and loses nothing. Not waited for.
+ */
+export function wakeLane(redis: Redis, lane: number, what: 'messages' | 'chunks' = 'messages'): void {
+  redis.publish(what === 'chunks' ? rootKeys.wakeChunks : rootKeys.wake, String(lane)).catch(() => {})
+  // Refused or lost, the sweep's slow round over all lanes finds the work.
+  markLane(redis, lane).catch(() => {})
+}
+
+/** Marks the lane for the sweep now. */
+export async function markLane(redis: Redis, lane: number): Promise<void> {
+  await redis.zadd(rootKeys.dueLanes, 'LT', 0, String(lane))
+}
+
 /** Announces lanes with work: workers that have not opened them do so. */
 export async function wakeLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
   if (lanes.length > 0) await redis.publish(rootKeys.wakeLanes, lanes.join(' '))

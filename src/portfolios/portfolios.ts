@@ -3,11 +3,12 @@
 import { z } from 'zod'
 import { listSenders, setPortfolioOf } from '../accounts/senders.ts'
 import { RESERVE_PERCENT } from '../model/portfolio.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
 import { portfolioKey, portfoliosOfAccountKey, rootKeys } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
 import { setNewest } from '../redis/newest.ts'
-import { cached, idField, nextId, optionalField, readRecord } from '../redis/records.ts'
+import { idField, nextId, optionalField, readRecord } from '../redis/records.ts'
 
 const portfolioSchema = z.object({
   id: idField,

@@ -42,7 +42,7 @@ export async function authorise(
   const secret = access.in === 'bearer' ? BEARER.exec(headers.authorization ?? '')?.[1] : body.api_key
   const permissions = 'also' in access ? [access.permission, ...(access.also ?? [])] : [access.permission]
   const nowMs = Date.now()
-  const from = (): string => gate.addressOf(request)
+  const from = gate.addressLater(request)
   try {
     const key =
       sessionId === undefined

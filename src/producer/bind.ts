@@ -15,6 +15,7 @@ import { FAULTS_MAX } from '../kernel/refusal.ts'
 import type { AuditEvent } from '../model/accounts/audit-log.ts'
 import { ACCOUNT_QUERY } from './authorise.ts'
 import { invalid } from './errors.ts'
+import { ignoredHeader } from './ignored-header.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'
 
 /** A route that can be served. */
@@ -160,18 +161,3 @@ function pick(names: readonly string[], take: (name: string) => unknown): Record
 
 const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined =>
   headers[name.toLowerCase()]?.toString()
-
-/** Longest header, for the sake of proxies and logs. */
-const LENGTH_MAX = 1_000
-/** Characters that a header must not repeat: they could end its line. */
-const UNSAFE = /[^\w.[\]$@:/-]/g
-
-/**
- * The header that names ignored fields at the addresses of the older interface: paths, never values, such as
- * `{ 'x-laneway-ignored': 'image.width, note' }`; empty without any.
- */
-export function ignoredHeader(fields: readonly UnknownField[]): Record<string, string> {
-  if (fields.length === 0) return {}
-  const safe = fields.map(({ path }) => path.replace(UNSAFE, '?')).join(', ')
-  return { 'x-laneway-ignored': safe.length > LENGTH_MAX ? `${safe.slice(0, LENGTH_MAX - 3)}...` : safe }
-}

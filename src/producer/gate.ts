@@ -20,6 +20,8 @@ export interface Gate {
   reserve: Reserve
   /** The client address of a request. */
   addressOf: (request: IncomingMessage) => string
+  /** The same for whoever may ask later, or never: behind proxies it is some work. */
+  addressLater: (request: IncomingMessage) => () => string
   /** Where browsers reach the service, when that is set. */
   publicUrl: string | undefined
 }
@@ -36,6 +38,7 @@ export function createGate(redis: Redis, log: Log, config: GateConfig): Gate {
     rates: createRateLimits(redis, config.limits, addressOf),
     reserve: createReserve(redis, config),
     addressOf,
+    addressLater: (request) => () => addressOf(request),
     publicUrl: config.publicUrl,
   }
 }

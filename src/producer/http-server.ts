@@ -92,7 +92,7 @@ export function createHttpServer(
     spendBudget(socket)
     // Further requests from the same read of a flood; the application ignores such requests, too.
     if (socket.destroyed) return
-    connections.begin(socket, () => addressOf(request))
+    connections.begin(request, addressOf)
     const waiting = unanswered.get(socket) ?? new Set()
     unanswered.set(socket, waiting.add(response))
     if (waiting.size > PIPELINED_MAX) socket.destroy()

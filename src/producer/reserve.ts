@@ -2,8 +2,8 @@
 // and single messages are accepted as long as there is room.
 import { statfs } from 'node:fs/promises'
 import type { Config } from '../kernel/config.ts'
+import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
-import { cached } from '../redis/records.ts'
 import { memoryLeft } from '../redis/safety.ts'
 import { ApiError } from './errors.ts'
 

@@ -1,8 +1,9 @@
 // Reads one received message of a webhook. It needs an id and a type; whatever else is odd about it, it is kept, because its
 // sender believes that it has arrived.
+
 import { z } from 'zod'
-import { holdsMoreThan } from '../kernel/bounded.ts'
 import { cutText } from '../kernel/cut-text.ts'
+import { holdsMoreThan } from '../kernel/json-size.ts'
 import { providerName } from '../kernel/recipient.ts'
 import type { ReceivedParts } from '../model/messages/received.ts'
 import { parseJson } from './answer-body.ts'

@@ -1,8 +1,6 @@
 // A batcher of steps: those of one lane in the same event-loop tick go to Redis as one script call, which costs one round
 // trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
 import type { Redis } from './connect.ts'
-import { replyError } from './errors.ts'
-import { NotReplicatedError } from './replication.ts'
 
 /** Batches that nobody waits for are spread over this many moments. */
 const PHASES = 8
@@ -69,33 +67,4 @@ function msUntilDue(group: number, groups: number, waitMs: number): number {
   const rounds = Math.min(LEAST_OFTEN, Math.max(1, Math.floor(groups / MANY_GROUPS)))
   const phaseMs = ((group % PHASES) / PHASES) * waitMs
   return rounds * waitMs - ((performance.now() + phaseMs) % waitMs)
-}
-
-/** The primary has taken the step, and too few replicas have it. */
-export interface Unreplicated {
-  unreplicated: true
-  reply: unknown
-}
-
-/** Whether a result is one of `repliesOrUnreplicated` that too few replicas have. */
-export const isUnreplicated = (result: unknown): result is Unreplicated =>
-  typeof result === 'object' && result !== null && 'unreplicated' in result && 'reply' in result
-
-/** The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. */
-export async function repliesOrUnreplicated(replies: Promise<unknown>): Promise<readonly unknown[]> {
-  try {
-    return repliesOf(await replies)
-  } catch (error) {
-    if (!(error instanceof NotReplicatedError)) throw error
-    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { unreplicated: true, reply }))
-  }
-}
-
-/** What a script of many came to for each of them; an Error for one that failed. By hand: each message has one. */
-export function repliesOf(replies: unknown): readonly unknown[] {
-  if (!Array.isArray(replies)) throw new Error('the answer to a step of many is no list')
-  return replies.map((reply: unknown) => {
-    if (!Array.isArray(reply)) throw new Error('the result for one of many is no list')
-    return reply[0] === 'error' ? replyError(String(reply[1])) : reply
-  })
 }

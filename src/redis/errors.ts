@@ -119,6 +119,14 @@ const LIMIT_MS = 2_500
  * for one that hangs as well.
  */
 export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {
-  if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
-  return withTimeout(LIMIT_MS, ask())
+  assertConnected(redis)
+  return withinLimit(ask())
 }
+
+/** Throws a RedisUnavailableError while Redis is away: what is asked then would wait for it. */
+export function assertConnected(redis: Redis): void {
+  if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
+}
+
+/** What was asked, or a RedisUnavailableError when it takes too long. */
+export const withinLimit = <T>(asked: Promise<T>): Promise<T> => withTimeout(LIMIT_MS, asked)

@@ -1,7 +1,10 @@
-// Idempotency keys: which message a client's key stands for, and which body it came with.
+// Idempotency keys: what a client's key stands for, and which body it came with.
+
 import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
-import { holdsMoreThan } from '../kernel/bounded.ts'
+import { IDEMPOTENCY_KEY_MAX } from '../kernel/body-limits.ts'
+import { holdsMoreThan } from '../kernel/json-size.ts'
+import { invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Redis } from './connect.ts'
 import { idempotencyKey } from './keys.ts'
 import { deleteIf } from './lock.ts'
@@ -38,47 +41,61 @@ export async function batchDigest(
   return hash.update(']}').digest('base64url').slice(0, 27)
 }
 
-/**
- * Maps the key to `proposed` unless it stands for something already, and returns what it stands for. One atomic SET,
- * so of many requests at once all get the same. The mapping comes before the work: a crash in between leaves a key
- * whose message does not exist yet, which the next request with it then makes.
- */
-export async function rememberKey(
-  redis: Redis,
-  where: { account: number; route: string; key: string },
-  proposed: { id: string; digest: string },
-): Promise<{ id: string; digest: string; isNew: boolean }> {
-  const value = storedValue(proposed)
-  const key = idempotencyKey(where.account, where.route, where.key)
-  const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')
-  await assertReplicated(redis, [key])
-  const [id = '', digest = ''] = (earlier ?? value).split(' ')
-  return { id, digest, isNew: earlier === null }
+/** A client's key on one route of its account, with the digest of the body that it came with. */
+export interface KeyUse {
+  account: number
+  route: string
+  key: string
+  digest: string
 }
 
-/** What the key stands for, if anything. */
-export async function recallKey(
-  redis: Redis,
-  where: { account: number; route: string; key: string },
-): Promise<{ id: string; digest: string } | undefined> {
-  const key = idempotencyKey(where.account, where.route, where.key)
+/** The client's key, or undefined when it brought none; a Refusal when it is too long. */
+export function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined
+  if (key.length > IDEMPOTENCY_KEY_MAX) {
+    const message = `at most ${IDEMPOTENCY_KEY_MAX} characters, got ${key.length}`
+    throw invalidFields([{ path: 'Idempotency-Key', message }])
+  }
+  return key
+}
+
+/** What the key stands for, if anything. Throws a Refusal when it came with another body. */
+export async function recallKey(redis: Redis, use: KeyUse): Promise<string | undefined> {
+  const key = keyOf(use)
   const stored = await redis.get(key)
   if (stored === null) return undefined
   await assertReplicated(redis, [key])
-  const [id = '', digest = ''] = stored.split(' ')
-  return { id, digest }
+  return nameIn(stored, use)
 }
 
-/** Lets the key stand for nothing again, unless it stands for something else by now. */
-export async function forgetKey(
-  redis: Redis,
-  where: { account: number; route: string; key: string },
-  kept: { id: string; digest: string },
-): Promise<void> {
-  await deleteIf(redis, idempotencyKey(where.account, where.route, where.key), storedValue(kept))
+/**
+ * Maps the key to `name` unless it stands for something already, and returns what it stands for. One atomic SET,
+ * so of many requests at once all get the same. The mapping comes before the work: a crash in between leaves a key
+ * whose message does not exist yet, which the next request with it then makes. Throws a Refusal when it came with another body.
+ */
+export async function rememberKey(redis: Redis, use: KeyUse, name: string): Promise<string> {
+  const key = keyOf(use)
+  const value = storedValue(use, name)
+  const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')
+  await assertReplicated(redis, [key])
+  return nameIn(earlier ?? value, use)
 }
 
-const storedValue = ({ id, digest }: { id: string; digest: string }): string => `${id} ${digest}`
+/** Lets the key stand for nothing again, unless it stands for something else than `name` by now. */
+export async function forgetKey(redis: Redis, use: KeyUse, name: string): Promise<void> {
+  await deleteIf(redis, keyOf(use), storedValue(use, name))
+}
+
+const keyOf = ({ account, route, key }: KeyUse): string => idempotencyKey(account, route, key)
+
+const storedValue = ({ digest }: KeyUse, name: string): string => `${name} ${digest}`
+
+function nameIn(stored: string, use: KeyUse): string {
+  const [name = '', digest] = stored.split(' ')
+  if (digest === use.digest) return name
+  const sentence = 'This Idempotency-Key was used with another body; use a new key for a new message.'
+  throw new Refusal('conflict', 'idempotency_key_reused', sentence)
+}
 
 /** JSON with the members of every object in one order. Not cut off at any depth: what differs must not look the same. */
 const stringify = configure({ deterministic: true, circularValue: Error })

@@ -1,4 +1,5 @@
-// Making something once per Idempotency-Key: the one order of steps for messages, batches, campaigns, folders and lists.
+// Making something once per Idempotency-Key: the order of steps for campaigns, folders and lists. Messages are accepted in the
+// same order (messages/accept).
 //
 // The name of what shall be made is kept under the key before it is made, and making it under a name twice changes
 // nothing. If the process dies
@@ -8,10 +9,8 @@
 // Of several requests at once all get the name of the first. A request that makes something under another request's name
 // prepares it for that name: what it prepared for its own name may be wrong for this one.
 
-import { IDEMPOTENCY_KEY_MAX } from '../kernel/body-limits.ts'
-import { invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Redis } from './connect.ts'
-import { forgetKey, recallKey, rememberKey } from './idempotency.ts'
+import { checkedKey, forgetKey, recallKey, rememberKey } from './idempotency.ts'
 
 /** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
 export interface OnceKey {
@@ -41,46 +40,26 @@ export interface OnceSteps<W, T> {
 /** Does the steps once per key; without a key, once per call. Throws a Refusal when the key came with another body. */
 export async function once<W, T>(
   redis: Redis,
-  use: OnceKey,
+  { account, route, key: given, digest }: OnceKey,
   { prepare, make, find, isSpent }: OnceSteps<W, T>,
 ): Promise<T> {
-  const key = checkedKey(use.key)
+  const key = checkedKey(given)
   if (key === undefined) {
     const { name, work } = await prepare(undefined)
     return make(name, work)
   }
-  const where = { account: use.account, route: use.route, key }
-  const digest = await use.digest()
-  for (let kept = await recallKey(redis, where); ; kept = await recallKey(redis, where)) {
+  const use = { account, route, key, digest: await digest() }
+  for (let kept = await recallKey(redis, use); ; kept = await recallKey(redis, use)) {
     if (kept === undefined) {
       const { name, work } = await prepare(undefined)
-      const now = await rememberKey(redis, where, { id: name, digest })
-      if (now.isNew) return make(name, work)
-      kept = now
+      kept = await rememberKey(redis, use, name)
+      if (kept === name) return make(name, work)
     }
-    refuseOtherBody(kept, digest)
     // Checked before the search: if nothing is found after that, nothing will ever come.
-    const isOver = await isSpent?.(kept.id)
-    const found = await find(kept.id)
+    const isOver = await isSpent?.(kept)
+    const found = await find(kept)
     if (found !== undefined) return found
-    if (!isOver) return make(kept.id, (await prepare(kept.id)).work)
-    await forgetKey(redis, where, kept)
+    if (!isOver) return make(kept, (await prepare(kept)).work)
+    await forgetKey(redis, use, kept)
   }
-}
-
-/** The client's key, or undefined when it brought none; a Refusal when it is too long. */
-export function checkedKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined
-  if (key.length > IDEMPOTENCY_KEY_MAX) {
-    const message = `at most ${IDEMPOTENCY_KEY_MAX} characters, got ${key.length}`
-    throw invalidFields([{ path: 'Idempotency-Key', message }])
-  }
-  return key
-}
-
-/** A Refusal unless the key came with this very body before. */
-export function refuseOtherBody(earlier: { digest: string }, digest: string): void {
-  if (earlier.digest === digest) return
-  const sentence = 'This Idempotency-Key was used with another body; use a new key for a new message.'
-  throw new Refusal('conflict', 'idempotency_key_reused', sentence)
 }

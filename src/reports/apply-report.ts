@@ -8,7 +8,6 @@ import type { Config } from '../kernel/config.ts'
 import { type MessageId, messageId } from '../kernel/message-id.ts'
 import { type MessageRecord, readMessage } from '../lanes/messages/records.ts'
 import { type Cooldown, recordStatus, type StepResult } from '../lanes/messages/steps.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
 import { TEMPLATE_PAUSED } from '../model/campaigns/lifecycle.ts'
 import type { Evidence } from '../model/messages/lifecycle.ts'
 import { type Outcome, outcomeOfReport, type Problem } from '../model/messages/outcome.ts'
@@ -18,7 +17,6 @@ import { rulesOwnerOf } from '../portfolios/rules-owner.ts'
 import { createCampaignContent } from '../recipients/campaign-content.ts'
 import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
 import { noteOwnPause } from '../recipients/own-pauses.ts'
-import type { Redis } from '../redis/connect.ts'
 import { observerOf } from '../redis/observe.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 import { type ActDeps, actOn } from './act-on.ts'
@@ -46,10 +44,24 @@ export interface Report {
 }
 
 /**
- * Applies a report with all its consequences, as for an answer with the same code. Idempotent and order-independent. With `waitMs` its
- * campaign tries it again after that, and the caller adds its job.
+ * Applies a report with all its consequences, as for an answer with the same code. Idempotent and order-independent.
  */
 export async function applyReport(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
+  const result = await write(deps, sender, report)
+  if ('waitMs' in result && result.waitMs !== undefined) await addNextWave(deps, report.id, result.waitMs)
+  return result
+}
+
+/**
+ * The same of a refusal that came as the answer, to a worker that has the job of the message. Resolves to how long the job is to
+ * wait (ms) for the next wave of its campaign; undefined when it is done.
+ */
+export async function applyAnswer(deps: ReportDeps, sender: Sender, report: Report): Promise<number | undefined> {
+  const result = await write(deps, sender, report)
+  return 'waitMs' in result ? result.waitMs : undefined
+}
+
+async function write(deps: ReportDeps, sender: Sender, report: Report): Promise<StepResult> {
   const { redis } = deps
   const { id, attempt, status, problem, providerId, atMs, pricing } = report
   // The recipient and the campaign come from our own record, not from the report.
@@ -58,15 +70,9 @@ export async function applyReport(deps: ReportDeps, sender: Sender, report: Repo
   // Before the outcome: once that is written, a repeat of this report is ignored.
   const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
   const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
-  const result = await recordStatus(redis, id, attempt, status, {
-    providerId,
-    problem,
-    atMs,
-    pricing,
-    cooldown,
-    ...refused,
-  })
-  if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report)
+  const how = { providerId, problem, atMs, pricing, cooldown, ...refused }
+  const result = await recordStatus(redis, id, attempt, status, how)
+  if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report, record?.run)
   if (outcome !== undefined) await actOnReport(deps, report, record?.run, outcome, result)
   else if (status === 'delivered' || status === 'read') await endRow(deps, id)
   return result
@@ -126,27 +132,26 @@ async function applyRefusal(
   return { cappedUntil, ...(most > 0 && { waves: { most, keepMs: config.retentionMs } }) }
 }
 
-/** Adds the job of a message that goes out with the next wave of its campaign, if the report calls for it. */
-export async function addNextWave(
-  { redis, queues }: { redis: Redis; queues: LaneQueues },
-  id: MessageId,
-  result: StepResult,
-): Promise<void> {
-  const waitMs = 'waitMs' in result ? result.waitMs : undefined
-  if (waitMs === undefined) return
+/** Adds the job of a message that goes out with the next wave of its campaign, after `waitMs`. */
+async function addNextWave({ redis, lanes }: ReportDeps, id: MessageId, waitMs: number): Promise<void> {
+  // Read anew: of a person who was erased meanwhile there must be no job.
   const record = await readMessage(redis, id)
   if (record?.state !== 'queued' || record.run === undefined) return
   const payload = await createCampaignContent(redis, id.lane).payloadOf({ ...record, run: record.run })
   // Without content the sweep fails it.
-  if (payload !== undefined) await queues.add(messageId(id.lane, id.ulid), payload, waitMs)
+  if (payload !== undefined) await lanes.add(messageId(id.lane, id.ulid), payload, waitMs)
 }
 
 /** WhatsApp has stopped holding the message: releases its held place. A dropped message pauses its campaign. */
-async function endHold({ redis, config }: ReportDeps, sender: Sender, { id, status, problem }: Report): Promise<void> {
+async function endHold(
+  { redis, config }: ReportDeps,
+  sender: Sender,
+  { id, status, problem }: Report,
+  run: number | undefined,
+): Promise<void> {
   await releaseHeldPlace(redis, await rulesOwnerOf(redis, sender), messageId(id.lane, id.ulid))
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
   observerOf(redis).heldDropped()
-  const run = (await readMessage(redis, id))?.run
   if (run === undefined) return
   const said = 'WhatsApp has dropped messages that it held to see how people like the template'
   const reason = `${TEMPLATE_PAUSED}: ${said} (code ${problem?.code}).`

@@ -212,7 +212,7 @@ describe('an Idempotency-Key', () => {
     const body = audioTo('+491700000009')
     const id = messageId(tenant.partnerLane, newUlid(Date.now()))
     const where = { account: tenant.account, route: 'service', key: 'f-1' }
-    await rememberKey(service.redis, where, { id, digest: bodyDigest(body) })
+    await rememberKey(service.redis, { ...where, digest: bodyDigest(body) }, id)
     expect(acknowledgedId(await send(body, withKey('f-1')))).toBe(id)
     expect(await deliveryOf(service, tenant, id)).toMatchObject({ status: 'queued' })
   })

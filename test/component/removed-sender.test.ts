@@ -109,7 +109,7 @@ async function acceptWhileRemoved<T>(
 /** A first request of the tenant's that died between its key and its message, which was to leave from this lane. */
 async function diedBefore({ account }: Tenant, lane: number, key: string, body: Record<string, unknown>) {
   const id = messageId(lane, newUlid(Date.now()))
-  await rememberKey(redis, { account, route: 'service', key }, { id, digest: bodyDigest(body) })
+  await rememberKey(redis, { account, route: 'service', key, digest: bodyDigest(body) }, id)
   return id
 }
 const SERVICE = '/sendservicemessages/sendmessages'
@@ -221,7 +221,7 @@ test('a repeat of a campaign whose sender was removed before it was made is made
   const template = { name: 'x', language: { code: 'en' }, components: [] }
   const body = { name: 'late', sender: number, template, recipients: { tags: [1] } }
   const where = { account, route: 'campaign', key: 'campaign' }
-  await rememberKey(redis, where, { id: `cmp_${partnerLane}_7`, digest: bodyDigest(body) })
+  await rememberKey(redis, { ...where, digest: bodyDigest(body) }, `cmp_${partnerLane}_7`)
   await remove(partnerLane)
   const lane = await addSender(redis, {
     ...{ account, number, name: '', provider: 'partner-api', phoneNumberId: '', baseUrl: service.simulator.url },
@@ -254,7 +254,7 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
   const lane = tenant.partnerLane
   const plan = writePlan({ ulid: newUlid(Date.now()), lanes: [lane, lane] })
   const digest = bodyDigest({ messages })
-  await rememberKey(redis, { account: tenant.account, route: 'batch', key: 'plan' }, { id: plan, digest })
+  await rememberKey(redis, { account: tenant.account, route: 'batch', key: 'plan', digest }, plan)
   await setDefaultSender(redis, tenant.account, tenant.cloudLane)
   const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'plan' }
   const first = await service.post('/messages/batch', { messages }, headers)
@@ -268,7 +268,7 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
 
   const gone = await service.addTenant()
   const ofGone = writePlan({ ulid: newUlid(Date.now()), lanes: [gone.partnerLane, gone.cloudLane] })
-  await rememberKey(redis, { account: gone.account, route: 'batch', key: 'plan' }, { id: ofGone, digest })
+  await rememberKey(redis, { account: gone.account, route: 'batch', key: 'plan', digest }, ofGone)
   await remove(gone.partnerLane)
   await setDefaultSender(redis, gone.account, gone.cloudLane)
   const second = await service.post(

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUlid } from '../../src/kernel/message-id.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
-import { markLane } from '../../src/lanes/queues.ts'
+import { markLane } from '../../src/lanes/wake.ts'
 import { claim } from '../support/claim.ts'
 import { type Service, startService } from '../support/service.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'

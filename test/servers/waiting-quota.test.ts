@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { laneIdsOf } from '../../src/accounts/senders.ts'
-import { loadConfig } from '../../src/kernel/config.ts'
 import { roomToWait } from '../../src/messages/accept/waiting-quota.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
 import { accountRecord, sendersOf } from '../support/state/accounts.ts'
@@ -38,12 +37,12 @@ async function splitAccount(): Promise<number> {
 test('what cannot be counted for a while is taken as it was counted last, and a limit still holds', async () => {
   const account = await splitAccount()
   // So little that it is counted again for nearly each message.
-  const config = { limits: { ...loadConfig({}).limits, waiting: 3 } }
-  await roomToWait({ redis, config }, account, 1)
+  const most = 3
+  await roomToWait(redis, account, most, 1)
   const victim = await sendersOf(redis, account).at(cluster.primaryOf)
   await victim.kill9()
   await vi.waitFor(() => expect(laneIdsOf(redis, account)).rejects.toThrow(), 20_000)
   // Until the last count is too old to be used.
-  await vi.waitFor(async () => expect(await roomToWait({ redis, config }, account, 2)).toBeTypeOf('function'), 5_000)
-  await expect(roomToWait({ redis, config }, account, 1)).rejects.toMatchObject({ code: 'too_many_waiting' })
+  await vi.waitFor(async () => expect(await roomToWait(redis, account, most, 2)).toBeTypeOf('function'), 5_000)
+  await expect(roomToWait(redis, account, most, 1)).rejects.toMatchObject({ code: 'too_many_waiting' })
 })

@@ -1,8 +1,8 @@
 import { Cluster, Redis as Single } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { cached } from '../../src/redis/cached.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { RedisUnavailableError } from '../../src/redis/errors.ts'
-import { cached } from '../../src/redis/records.ts'
 
 // Connections that never connect: what is kept belongs to one of them.
 const [here, there] = [new Single({ lazyConnect: true }), new Single({ lazyConnect: true })]

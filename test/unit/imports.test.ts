@@ -47,8 +47,12 @@ const PROVIDERS_IN_PRODUCER = [
   'producer/api/messages/media-handlers.ts',
   'producer/api/messages/read-handlers.ts',
   'producer/api/routes.ts',
+  'producer/api/webhooks/apply-status.ts',
   'producer/api/webhooks/handlers.ts',
   'producer/api/webhooks/learn.ts',
+  'producer/api/webhooks/receive.ts',
+  'producer/api/webhooks/store-received.ts',
+  'producer/api/webhooks/take-account-update.ts',
 ]
 
 interface Source {

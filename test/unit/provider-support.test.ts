@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cloudApiFaults, partnerApiFaults } from '../../src/messages/accept/prepare-message.ts'
+import { cloudApiFaults, partnerApiFaults } from '../../src/messages/accept/provider-support.ts'
 import { contentSchema } from '../../src/model/messages/content.ts'
 import { audioBody, buttonsBody, imageBody, listBody, templateBody } from '../support/example-messages.ts'
 

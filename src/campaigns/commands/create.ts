@@ -1,14 +1,15 @@
 // Creates a campaign. Its definition is checked as far as possible at once; preflight checks the rest.
 import { z } from 'zod'
 import { accountLimits } from '../../accounts/accounts.ts'
-import { holdsMoreThan } from '../../kernel/bounded.ts'
 import { type Fault, faultsOf, unknownFault } from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'
 import { validityFault } from '../../kernel/instant.ts'
+import { holdsMoreThan } from '../../kernel/json-size.ts'
 import { withoutNulls } from '../../kernel/nulls.ts'
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { isLaneClosed } from '../../lanes/closed-lanes.ts'
-import { refuseRoute, senderOf } from '../../messages/accept/prepare-message.ts'
+import { senderOf } from '../../messages/accept/choose-sender.ts'
+import { refuseRoute } from '../../messages/accept/provider-support.ts'
 import type { AccountLimits } from '../../model/accounts/limits.ts'
 import { type CampaignId, parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import { compiledOf, DEFINITION_MOST, type Definition, definitionSchema } from '../../model/campaigns/definition.ts'
@@ -42,7 +43,7 @@ export async function defineCampaign(
   const name = await once(redis, use, {
     async prepare() {
       const definition = definitionOf(body, deps.retentionMs)
-      const sender = await senderOf({ redis }, account, definition.sender)
+      const sender = await senderOf(redis, account, definition.sender)
       refuseRoute(sender, definition.marketing_route)
       return { name: idOf(await newCampaignId(redis, sender.id)), work: definition }
     },

@@ -3,8 +3,8 @@
 
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'
-import { markLane } from '../../lanes/queues.ts'
 import { rescheduleSweep } from '../../lanes/sweep-lists.ts'
+import { markLane } from '../../lanes/wake.ts'
 import type { AccountLimits } from '../../model/accounts/limits.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import {

@@ -3,10 +3,11 @@
 
 import { z } from 'zod'
 import type { CampaignState } from '../../model/campaigns/lifecycle.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { draftsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { cached, readRecord } from '../../redis/records.ts'
+import { readRecord } from '../../redis/records.ts'
 import { statesOf } from './list.ts'
 
 /** States in which nothing was sent yet. No other state leads back to these. */

@@ -2,10 +2,11 @@
 // one step. Those of campaigns that are gone are taken off it only when it is full, as with drafts.
 
 import { z } from 'zod'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rowsOfAccountKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { cached, readRecord } from '../../redis/records.ts'
+import { readRecord } from '../../redis/records.ts'
 import { goneAmong } from './list.ts'
 
 /** A full hash is checked for removed campaigns at most this often. */

@@ -6,7 +6,6 @@ import { nameOfPerson } from '../../kernel/sealed.ts'
 import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import { workerLost } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
-import { isUnreplicated, repliesOrUnreplicated } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -25,6 +24,7 @@ import {
 import { defineScript } from '../../redis/lua.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
+import { isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import type { NewMessage } from './new-message.ts'

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
-import { repliesOf } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -13,6 +12,7 @@ import {
   requeueableKey,
   requeueProgressKey,
 } from '../../redis/keys.ts'
+import { repliesOf } from '../../redis/replies.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { stateSchema } from './record-format.ts'
 

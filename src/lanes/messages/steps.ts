@@ -1,47 +1,21 @@
-// Steps in the life of a message besides its claim. They are Lua, so that each is one atomic move;
-// src/model/messages/lifecycle.ts has the table of moves, record-format.ts what a record holds. Steps of one turn of the
-// event loop go to Redis together.
+// Steps in the life of a message besides its claim. src/model/messages/lifecycle.ts has the table of moves. Steps of one turn
+// of the event loop are written together (write-steps.ts).
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
 import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
-import {
-  type Evidence,
-  LETTERS,
-  type MoveKind,
-  type Repeat,
-  type State,
-  type Verdict,
-} from '../../model/messages/lifecycle.ts'
+import { type Evidence, LETTERS, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { createBatcher, isUnreplicated, repliesOrUnreplicated } from '../../redis/batcher.ts'
+import { createBatcher } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
-import {
-  campaignPrefix,
-  inDoubtKey,
-  laneCooldownKey,
-  messageKey,
-  outboxKey,
-  pollKey,
-  queuedAgainKey,
-  recipientCooldownKey,
-  requeueableKey,
-} from '../../redis/keys.ts'
+import { laneCooldownKey, messageKey, recipientCooldownKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
-import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
-import { defineMessageScriptOfMany } from './message-script.ts'
-import {
-  countedClassOf,
-  countedClassSchema,
-  providerIdField,
-  stateSchema,
-  storable,
-  storedProblem,
-} from './record-format.ts'
-
-const stepScript = defineMessageScriptOfMany(import.meta.url, 'message-step')
+import { isUnreplicated } from '../../redis/replies.ts'
+import { laneJobKey } from '../bullmq/layout.ts'
+import { countedClassOf, countedClassSchema, stateSchema } from './record-format.ts'
+import { type StepArguments, writeSteps } from './write-steps.ts'
 
 const stepReply = z.union([
   z.tuple([z.literal('missing')]),
@@ -167,30 +141,6 @@ export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retent
   await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
 }
 
-/** See the head of message-step.lua. */
-interface StepArguments {
-  kind: MoveKind | 'status'
-  attempt?: string
-  problem?: Problem | undefined
-  status?: string
-  happenedAt?: number | undefined
-  sentAs?: string | undefined
-  firstPollMs?: number | undefined
-  counts?: boolean
-  coolDown?: { key: string; of: Cooldown['of']; ms: number } | undefined
-  evidenceMs?: number
-  policy?: Repeat
-  maxTries?: number
-  ifDead?: boolean
-  retryMs?: number | undefined
-  content?: string | undefined
-  cappedUntil?: number | undefined
-  waves?: { most: number; keepMs: number } | undefined
-  isHeldBack?: boolean | undefined
-  pricing?: string | undefined
-  word?: string | undefined
-}
-
 async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
   const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
   const reply = isUnreplicated(taken) ? taken.reply : taken
@@ -223,56 +173,14 @@ function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
 const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
   readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.sent)?.atMs
 
-interface OneStep {
-  id: MessageId
-  step: StepArguments
-}
-
-/** Steps of one lane. */
-async function takeSteps(redis: Redis, steps: readonly OneStep[]): Promise<readonly unknown[]> {
-  const lane = steps[0]?.id.lane ?? 0
-  const keys = {
-    outbox: outboxKey(lane),
-    inDoubt: inDoubtKey(lane),
-    polls: pollKey(lane),
-    requeueable: requeueableKey(lane),
-    queuedAgain: queuedAgainKey(lane),
-    ...laneBacklogKeys(lane),
-  }
-  const shared = {
-    campaigns: campaignPrefix(lane),
-    records: messageKey(lane, ''),
-    jobs: laneJobKey(lane, ''),
-    ids: messageId(lane, ''),
-  }
-  const each = steps.map(({ id, step }) => ({ args: stepArguments(id, step) }))
-  return repliesOrUnreplicated(stepScript(redis, keys, shared, each, { replicated: true }))
-}
-
 /**
  * How often sent messages are settled; a third as often with hundreds of lanes (batcher.ts). Until then their records say `sending`, as
  * if the process had died before settling them.
  */
 const SETTLE_MS = 80
 
-const stepsNow = createBatcher<OneStep>(takeSteps)
-const stepsLater = createBatcher<OneStep>(takeSteps, SETTLE_MS)
-
-function stepArguments(id: MessageId, step: StepArguments) {
-  const { problem, sentAs, ...rest } = step
-  const { ulid } = id
-  // Only the status `failed` has a code in the history.
-  const isFailure = (step.status ?? LETTERS.failed) === LETTERS.failed
-  // `rest` last: to copy it before fields that it does not have takes V8 a hundred times as long.
-  return {
-    ulid,
-    acceptedAt: acceptedAtMs(ulid),
-    sentAs: sentAs === undefined ? undefined : providerIdField(sentAs),
-    problem: problem && storedProblem(problem),
-    detail: problem && isFailure ? storable(problem.code) : undefined,
-    ...rest,
-  }
-}
+const stepsNow = createBatcher(writeSteps)
+const stepsLater = createBatcher(writeSteps, SETTLE_MS)
 
 /** BullMQ's keys of the job of a message. */
 export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -1,23 +1,24 @@
 // Accepting up to 1,000 messages in one request. Each is checked by itself: a refused one does not affect the others.
 //
-// What is kept under an Idempotency-Key (once.ts) is the plan of the batch: one ULID, and for each item its lane or that
+// What is kept under an Idempotency-Key is the plan of the batch: one ULID, and for each item its lane or that
 // it was refused. The id of each message is derived from the plan. So if the process dies between two jobs, or Redis goes
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 
+import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
 import { refusedFields, unknownFault, wrongKind } from '../../kernel/fault.ts'
 import type { FieldNames } from '../../kernel/field-names.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
-import { invalidFields, ownFault, Refusal, refusalCodeOf } from '../../kernel/refusal.ts'
-import { traceAccept } from '../../kernel/tracing.ts'
+import { invalidFields, ownFault, Refusal } from '../../kernel/refusal.ts'
+import { inAcceptSpan } from '../../kernel/tracing.ts'
 import { isLaneClosed } from '../../lanes/closed-lanes.ts'
 import { messageExists } from '../../lanes/messages/records.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { batchDigest } from '../../redis/idempotency.ts'
+import { batchDigest, checkedKey, recallKey, rememberKey } from '../../redis/idempotency.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { once } from '../../redis/once.ts'
 import { type AcceptDeps, assertMessagesReplicated } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
-import { type Owner, type PreparedMessage, prepareMessage, refusalOf, senderIsGone } from './prepare-message.ts'
+import { senderIsGone } from './choose-sender.ts'
+import { type Owner, type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend } from './read-send.ts'
 import { roomToWait } from './waiting-quota.ts'
 
@@ -37,44 +38,49 @@ export interface BatchRequest {
 }
 
 /** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */
-export function acceptBatch(deps: BatchDeps, request: BatchRequest): Promise<BatchResult[]> {
-  const { account, traceparent } = request
-  const accept = async (trace: string | undefined, ids: (ids: readonly string[]) => void): Promise<BatchResult[]> => {
-    const results = await acceptAll({ ...deps, trace }, request)
-    ids(results.flatMap((result) => ('id' in result ? [result.id] : [])))
-    return results
-  }
-  return traceAccept({ kind: 'batch', account, traceparent }, accept, refusalCodeOf)
+export const acceptBatch = inAcceptSpan('batch', acceptAll, (results: readonly BatchResult[]) => idsIn(results))
+
+const idsIn = (results: readonly BatchResult[]): string[] =>
+  results.flatMap((result) => ('id' in result ? [result.id] : []))
+
+/** `trace` goes into the jobs. */
+async function acceptAll(deps: BatchDeps, request: BatchRequest, trace: string | undefined): Promise<BatchResult[]> {
+  const beganAt = performance.now()
+  const results = await resultsOf({ ...deps, trace }, request)
+  await assertMessagesReplicated(deps.redis, idsIn(results))
+  observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
+  return results
 }
 
 /** What each of its messages needs: `trace` goes into their jobs. */
 type ItemDeps = BatchDeps & { trace: string | undefined }
 
-async function acceptAll(deps: ItemDeps, request: BatchRequest): Promise<BatchResult[]> {
-  const { account, body } = request
+/** In the order of accepting one message, see the head of accept-message.ts. */
+async function resultsOf(deps: ItemDeps, { account, body, idempotencyKey }: BatchRequest): Promise<BatchResult[]> {
+  const { redis, config } = deps
   const items = itemsOf(body)
-  const beganAt = performance.now()
-  const use = { account, route: 'batch', key: request.idempotencyKey, digest: () => batchDigest(items, inSlices) }
-  let leaveRoom = (): void => {}
-  const results = await once<readonly Judged[], BatchResult[]>(deps.redis, use, {
-    async prepare() {
-      const nowMs = Date.now()
-      const judged = await inSlices(items, (item, index) =>
-        judge(deps, { account, lane: undefined }, item, index, nowMs),
-      )
-      // All of it or nothing: a client that sends the rest again must not have to look for it.
-      leaveRoom = await roomToWait(deps, account, judged.filter((each) => !isRefused(each)).length)
-      return { name: writePlan(planOf(newUlid(nowMs), judged)), work: judged }
-    },
-    make: (name, judged) => queueAll(deps, readPlan(name), judged),
-    find: (name) => repeat(deps, account, items, readPlan(name)),
-  }).finally(() => leaveRoom())
-  await assertMessagesReplicated(
-    deps.redis,
-    results.flatMap((result) => ('id' in result ? [result.id] : [])),
-  )
-  observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
-  return results
+  const key = checkedKey(idempotencyKey)
+  const use =
+    key === undefined ? undefined : { account, route: 'batch', key, digest: await batchDigest(items, inSlices) }
+  const earlier = use && (await recallKey(redis, use))
+  const settings = await cachedAccount(redis, account)
+  if (earlier !== undefined) return repeat(deps, { account, settings }, items, readPlan(earlier))
+
+  const nowMs = Date.now()
+  const judged = await inSlices(items, (item, index) => judge(deps, { account, settings }, item, index, nowMs))
+  const plan = planOf(newUlid(nowMs), judged)
+  // All of it or nothing: a client that sends the rest again must not have to look for it.
+  const wanted = judged.filter((each) => !isRefused(each)).length
+  const leaveRoom = await roomToWait(redis, account, limitsOf(settings, config.limits).waiting, wanted)
+  try {
+    const own = writePlan(plan)
+    const first = use ? await rememberKey(redis, use, own) : own
+    // Another request with this key may have been first, and this one is its repeat.
+    if (first !== own) return await repeat(deps, { account, settings }, items, readPlan(first))
+    return await queueAll(deps, plan, judged)
+  } finally {
+    leaveRoom()
+  }
 }
 
 /** Of the batch itself: its messages are judged one by one. */
@@ -102,7 +108,7 @@ async function judge(deps: ItemDeps, owner: Owner, item: unknown, index: number,
   try {
     const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
     const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
-    if (!read.ok) return errorOf(await refusalOf(deps, owner.account, read))
+    if (!read.ok) return errorOf(await refusalOf(deps.redis, owner.account, read))
     const prepared = await prepareMessage(deps, owner, read, nowMs)
     if (deps.trace !== undefined) prepared.payload.trace = deps.trace
     return prepared
@@ -137,7 +143,7 @@ async function queueAll(deps: AcceptDeps, plan: BatchPlan, judged: readonly Judg
 }
 
 /** Answers a batch that came before: the same ids, after adding what a crash may have kept from being added. */
-function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
+function repeat(deps: ItemDeps, owner: Owner, items: readonly unknown[], plan: BatchPlan): Promise<BatchResult[]> {
   return inSlices(items, async (item, index): Promise<BatchResult> => {
     const lane = plan.lanes[index]
     if (lane !== undefined) {
@@ -147,7 +153,7 @@ function repeat(deps: ItemDeps, account: number, items: readonly unknown[], plan
     }
     if (lane !== undefined && (await isLaneClosed(deps.redis, lane)))
       return { index, error: errorOf(senderWasRemoved()) }
-    const judged = await judge(deps, { account, lane }, item, index, Date.now())
+    const judged = await judge(deps, { ...owner, lane }, item, index, Date.now())
     if (isRefused(judged)) return { index, error: judged }
     if (lane === undefined) return { index, error: errorOf(refusedBefore()) }
     const id = idOf(plan, index, lane)

@@ -1,28 +1,31 @@
 // Accepting a message: from a request to a durable job and its acknowledgement, for the producer's routes and the
-// intake queue alike.
+// intake queue alike. The body is read, the Idempotency-Key recalled, the job prepared, room reserved for it, the key
+// remembered, the job added to its lane: in the order of `accept`.
 //
-// The acknowledgement is given once the job is durable in Redis; the provider is not called here. If the process dies
-// after the job is added, the message is accepted although the client may not know; a repeat with the same
-// Idempotency-Key finds it (once.ts), also when its validity has passed or its template is gone by then.
+// The acknowledgement is given once the job is durable in Redis; the provider is not called here. The id of the message is
+// kept under the key before the job is added, and adding a job under an id twice changes nothing. If the process dies
+// - before the id is kept: nothing was accepted, and the repeat is a first request;
+// - after that: the repeat finds the id, finds no message, and makes it;
+// - after the job is added: the message is accepted although the client may not know; the repeat finds it, also when its
+//   validity has passed or its template is gone by then.
 
-import { cachedAccount } from '../../accounts/accounts.ts'
+import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
 import { assertForSender } from '../../accounts/check-key.ts'
 import type { UnknownField } from '../../kernel/fault.ts'
-import { messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
-import { refusalCodeOf } from '../../kernel/refusal.ts'
-import { traceAccept } from '../../kernel/tracing.ts'
+import { type MessageId, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
+import { inAcceptSpan } from '../../kernel/tracing.ts'
 import { laneJobKey } from '../../lanes/bullmq/layout.ts'
 import { isLaneClosed } from '../../lanes/closed-lanes.ts'
 import { messageExists } from '../../lanes/messages/records.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { bodyDigest } from '../../redis/idempotency.ts'
+import { bodyDigest, checkedKey, forgetKey, type KeyUse, recallKey, rememberKey } from '../../redis/idempotency.ts'
 import { inDoubtKey, messageKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { once } from '../../redis/once.ts'
 import { assertReplicated, assertReplicating, needsReplicas } from '../../redis/replication.ts'
 import type { Acknowledgement } from './acknowledgement.ts'
-import { type PrepareDeps, prepareMessage, refusalOf, refuseClosedLane } from './prepare-message.ts'
+import { refuseClosedLane } from './choose-sender.ts'
+import { type PrepareDeps, prepareMessage, refusalOf } from './prepare-message.ts'
 import { readSend, type SendKind, type UnknownFieldsRule, withUnknown } from './read-send.ts'
 import { roomToWait } from './waiting-quota.ts'
 
@@ -56,76 +59,102 @@ export interface Accepted {
 }
 
 /** Queues the message of a request, or throws a Refusal. */
-export function acceptMessage(deps: AcceptDeps, request: SendRequest): Promise<Accepted> {
-  const { account, traceparent } = request
-  const accept = async (carried: string | undefined, ids: (ids: readonly string[]) => void): Promise<Accepted> => {
-    const accepted = await acceptFor(deps, request, carried)
-    ids([accepted.id])
-    return accepted
+export const acceptMessage = inAcceptSpan('one', accept, ({ id }: Accepted) => [id])
+
+/** `trace` goes into the job. */
+async function accept(deps: AcceptDeps, request: SendRequest, trace: string | undefined): Promise<Accepted> {
+  const { redis, config } = deps
+  const { account, kind, body } = request
+  const beganAt = performance.now()
+
+  const read = readSend(kind, body, request.unknownFields)
+  if (!read.ok) throw await refusalOf(redis, account, read)
+  const settings = await cachedAccount(redis, account)
+  if (read.ignored.length > 0 && settings?.unknown_fields === 'refuse') {
+    throw await refusalOf(redis, account, withUnknown(read, read.ignored))
   }
-  return traceAccept({ kind: 'one', account, traceparent }, accept, refusalCodeOf)
+  const accepted = (id: string, warning?: string): Accepted => {
+    observerOf(redis).acceptTook('one', performance.now() - beganAt)
+    return { id, acknowledgement: acknowledgementOf(read.message, id), ignored: read.ignored, warning }
+  }
+
+  // A repeat is not checked again: it gets its answer even when it would be refused by now.
+  const use = keyOf(request)
+  const earlier = use && (await earlierMessage(redis, use))
+  if (earlier?.exists) {
+    await assertMessagesReplicated(redis, [earlier.id])
+    return accepted(earlier.id)
+  }
+
+  // For the id that the key stands for already: what was prepared for another id may be wrong for this one.
+  const nowMs = Date.now()
+  const owner = { account, settings, lane: earlier && laneOf(earlier.id) }
+  const { lane, payload, warn } = await prepareMessage(deps, owner, read, nowMs)
+  if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane, notFor(read.message))
+  if (trace !== undefined) payload.trace = trace
+
+  const leaveRoom = await roomToWait(redis, account, limitsOf(settings, config.limits).waiting, 1)
+  try {
+    // Before the message is added: dying in between leaves a key whose message the repeat makes.
+    const id = earlier?.id ?? messageId(lane, newUlid(nowMs))
+    const isFirst = use === undefined || earlier !== undefined || (await rememberKey(redis, use, id)) === id
+    if (isFirst) {
+      await assertReplicating(redis, inDoubtKey(lane))
+      // In the same round trip. Without an answer there is no warning.
+      const warned = warn?.().catch(() => undefined)
+      await deps.queues.add(id, payload).catch(refuseClosedLane)
+      const warning = await warned
+      observerOf(redis).accepted({ lane, class: payload.class, count: 1 })
+      await assertMessagesReplicated(redis, [id])
+      return accepted(id, warning)
+    }
+  } finally {
+    leaveRoom()
+  }
+  // Another request with this key was first, and this one is its repeat.
+  return accept(deps, request, trace)
 }
 
-/** The lane of an id that was made here. */
-function laneOf(name: string): number {
+/** The key of a request that has one; a Refusal when it is too long. */
+function keyOf({ account, kind, body, idempotencyKey }: SendRequest): KeyUse | undefined {
+  const key = checkedKey(idempotencyKey)
+  return key === undefined ? undefined : { account, route: kind, key, digest: bodyDigest(body) }
+}
+
+/**
+ * What the key stands for: the id of a message, which a crash may have kept from being made. The key of a message that nobody
+ * can make any more, since its sender was removed, is free for another one.
+ */
+async function earlierMessage(redis: Redis, use: KeyUse): Promise<{ id: string; exists: boolean } | undefined> {
+  const name = await recallKey(redis, use)
+  if (name === undefined) return undefined
+  const id = idIn(name)
+  // Asked before the search: if nothing is found after that, nothing will ever come.
+  const isClosed = await isLaneClosed(redis, id.lane)
+  if (await messageExists(redis, id)) return { id: name, exists: true }
+  if (!isClosed) return { id: name, exists: false }
+  await forgetKey(redis, use, name)
+  return earlierMessage(redis, use)
+}
+
+/** The parts of an id that was made here. */
+function idIn(name: string): MessageId {
   const id = parseMessageId(name)
   if (!id) throw new Error('an idempotency key of a message stands for something else')
-  return id.lane
+  return id
 }
+
+const laneOf = (name: string): number => idIn(name).lane
 
 /** Why a key that is for some senders may not send this. */
 const notFor = ({ sender }: { sender?: string }): string | undefined =>
   sender === undefined ? 'The key is not for the default sender: name another one in the field sender.' : undefined
 
-/** `trace` goes into the job. */
-async function acceptFor(deps: AcceptDeps, request: SendRequest, trace: string | undefined): Promise<Accepted> {
-  const beganAt = performance.now()
-  const { account, kind, body } = request
-  const read = readSend(kind, body, request.unknownFields)
-  if (!read.ok) throw await refusalOf(deps, account, read)
-  if (read.ignored.length > 0 && (await cachedAccount(deps.redis, account))?.unknown_fields === 'refuse') {
-    throw await refusalOf(deps, account, withUnknown(read, read.ignored))
-  }
-  const { input, to } = read.message
-
-  const use = { account, route: kind, key: request.idempotencyKey, digest: () => bodyDigest(body) }
-  let leaveRoom: (() => void) | undefined
-  let warning: string | undefined
-  const id = await once(deps.redis, use, {
-    async prepare(kept) {
-      const nowMs = Date.now()
-      const given = kept === undefined ? undefined : laneOf(kept)
-      const { lane, payload, warn } = await prepareMessage(deps, { account, lane: given }, read, nowMs)
-      if (request.senders !== undefined) assertForSender({ senders: request.senders }, lane, notFor(read.message))
-      if (trace !== undefined) payload.trace = trace
-      leaveRoom ??= await roomToWait(deps, account, 1)
-      return { name: messageId(lane, newUlid(nowMs)), work: { lane, payload, warn } }
-    },
-    async make(name, { lane, payload, warn }) {
-      await assertReplicating(deps.redis, inDoubtKey(lane))
-      // In the same round trip. Without an answer there is no warning.
-      const warned = warn?.().catch(() => undefined)
-      await deps.queues.add(name, payload).catch(refuseClosedLane)
-      warning = await warned
-      observerOf(deps.redis).accepted({ lane, class: payload.class, count: 1 })
-      return name
-    },
-    async find(name) {
-      const parsed = parseMessageId(name)
-      return parsed && (await messageExists(deps.redis, parsed)) ? name : undefined
-    },
-    // Its sender was removed, so that nothing is put on its lane any more.
-    isSpent: (name) => isLaneClosed(deps.redis, laneOf(name)),
-  }).finally(() => leaveRoom?.())
-  await assertMessagesReplicated(deps.redis, [id])
-  observerOf(deps.redis).acceptTook('one', performance.now() - beganAt)
-  const acknowledgement: Acknowledgement = {
-    messaging_product: 'chatapp',
-    contacts: [{ input, wa_id: to }],
-    messages: [{ id }],
-  }
-  return { id, acknowledgement, ignored: read.ignored, warning }
-}
+const acknowledgementOf = ({ input, to }: { input: string; to: string }, id: string): Acknowledgement => ({
+  messaging_product: 'chatapp',
+  contacts: [{ input, wa_id: to }],
+  messages: [{ id }],
+})
 
 /** Rejects unless as many replicas as are required have these messages, as records or still as jobs. */
 export async function assertMessagesReplicated(redis: Redis, names: readonly string[]): Promise<void> {

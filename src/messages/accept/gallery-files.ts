@@ -6,8 +6,8 @@ import { whyNotSentAs } from '../../gallery/media-compatibility.ts'
 import type { Fault } from '../../kernel/fault.ts'
 import type { Content } from '../../model/messages/content.ts'
 import { type GalleryReference, galleryFilesIn } from '../../model/messages/content-files.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { cached } from '../../redis/records.ts'
 
 /** A batch names the same file a thousand times. */
 const recentFile = cached(1_000, findFile)

@@ -95,16 +95,9 @@ function senderIn(body: unknown): { sender?: string } {
   return sender.success ? { sender: sender.data } : {}
 }
 
-/**
- * The faults of a body whose envelope and content were parsed separately, so that a wrong `type` does not hide a wrong `to`.
- * A body that is not an object has that one fault, and not once per part.
- */
-function faultsOfBody(
-  body: unknown,
-  envelope: z.ZodSafeParseResult<unknown>,
-  content: z.ZodSafeParseResult<unknown>,
-): Fault[] {
-  const faults = [envelope, content].flatMap((part) => (part.success ? [] : faultsOf(part.error, body)))
+/** The faults of a body. One that is not an object has that one fault, and not once for each part that was parsed by itself. */
+function faultsOfBody(body: unknown, ...parts: readonly (z.ZodError | undefined)[]): Fault[] {
+  const faults = parts.flatMap((error) => (error === undefined ? [] : faultsOf(error, body)))
   const whole = faults.find((fault) => fault.path === '')
   return whole ? [whole] : faults
 }
@@ -126,12 +119,13 @@ export type ServiceMessage = Address & { content: ServiceContent }
 export function parseServiceMessage(
   body: unknown,
 ): { ok: true; kind: 'service'; message: ServiceMessage } | UnreadableSend {
+  // Apart, so that a wrong `type` does not hide a wrong `to`.
   const envelope = envelopeSchema.safeParse(body)
   const content = serviceContentSchema.safeParse(body)
   if (envelope.success && content.success) {
     return { ok: true, kind: 'service', message: { content: content.data, ...addressOf(envelope.data) } }
   }
-  return { ok: false, faults: faultsOfBody(body, envelope, content), ...senderIn(body) }
+  return { ok: false, faults: faultsOfBody(body, envelope.error, content.error), ...senderIn(body) }
 }
 
 export type TemplateMessage = Address & {
@@ -148,19 +142,21 @@ export const templateEnvelopeSchema = envelopeSchema.extend({
   campaign_id: textUpTo(LIMITS.campaignId).optional(),
 })
 
+const templateSendSchema = templateEnvelopeSchema.extend(templateMessageContent.shape)
+
 /** Reads the body of a template message. */
 export function parseTemplateMessage(
   body: unknown,
 ): { ok: true; kind: 'template'; message: TemplateMessage } | UnreadableSend {
-  const envelope = templateEnvelopeSchema.safeParse(body)
-  const content = templateMessageContent.safeParse(body)
-  if (!envelope.success || !content.success) {
-    const faults = faultsOfBody(body, envelope, content)
+  const sent = templateSendSchema.safeParse(body)
+  if (!sent.success) {
+    const content = templateMessageContent.safeParse(body)
+    const faults = faultsOfBody(body, sent.error)
     return { ok: false, faults, ...(content.success && { content: content.data }), ...senderIn(body) }
   }
-  const { sender, campaign_id } = envelope.data
+  const { type, template, sender, campaign_id } = sent.data
   const ofCampaign = campaign_id !== undefined && { campaignId: campaign_id }
-  const message = { content: content.data, ...ofCampaign, ...addressOf(envelope.data), sender }
+  const message = { content: { type, template }, ...ofCampaign, ...addressOf(sent.data), sender }
   return { ok: true, kind: 'template', message }
 }
 

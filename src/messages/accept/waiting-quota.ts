@@ -1,9 +1,7 @@
 // Limits how many messages of an account may wait to be sent. They are counted on the lanes themselves, so no crash can make
 // the count wrong: every few seconds, and more often close to the limit. In between this process adds what it accepts
 // itself, so several processes may together pass the limit by what the others accept within 50 ms.
-import { accountLimits } from '../../accounts/accounts.ts'
 import { laneIdsOf } from '../../accounts/senders.ts'
-import type { Config } from '../../kernel/config.ts'
 import { Refusal } from '../../kernel/refusal.ts'
 import { waitingOn } from '../../lanes/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
@@ -34,15 +32,10 @@ interface Count {
 const counts = new WeakMap<Redis, Map<number, Count>>()
 
 /**
- * Makes room for so many messages of the account, or throws a Refusal: `too_many_waiting`. Call what it gives once they are
- * on their lanes, or will not be.
+ * Makes room for so many messages of the account, of which `most` may wait (0: any number), or throws a Refusal:
+ * `too_many_waiting`. Call what it gives once they are on their lanes, or will not be.
  */
-export async function roomToWait(
-  { redis, config }: { redis: Redis; config: Pick<Config, 'limits'> },
-  account: number,
-  messages: number,
-): Promise<() => void> {
-  const { waiting: most } = await accountLimits(redis, account, config.limits)
+export async function roomToWait(redis: Redis, account: number, most: number, messages: number): Promise<() => void> {
   if (most === 0) return () => {}
   const count = countOf(redis, account)
   const room = (): number => most - count.counted - count.since

@@ -1,6 +1,8 @@
 // `flow`: a text with a button that opens a form of WhatsApp's own, a flow.
+
 import { z } from 'zod'
-import { type Context, holdsMoreThan, nonEmptyTextUpTo } from '../../kernel/bounded.ts'
+import { type Context, nonEmptyTextUpTo } from '../../kernel/bounded.ts'
+import { holdsMoreThan } from '../../kernel/json-size.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
 

@@ -68,7 +68,7 @@ const replyButtonSchema = z.object({
 
 const buttonSchema = z.object({
   type: z.literal('button'),
-  /** Some providers want one: accept/prepare-message.ts. */
+  /** Some providers want one: accept/provider-support.ts. */
   header: headerSchema.optional(),
   body: bodySchema,
   footer: footerSchema.optional(),

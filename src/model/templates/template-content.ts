@@ -2,8 +2,10 @@
 // schema checks the shape only. Which components and parameters there must be depends on the approved template, and
 // match-template.ts checks that with all faults in one answer. So the schemas below accept some values that it refuses,
 // for example a text parameter whose text is a number.
+
 import { z } from 'zod'
-import { type Context, holdsMoreThan, listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { holdsMoreThan } from '../../kernel/json-size.ts'
 import { LIMITS } from '../messages/limits.ts'
 
 /** One parameter of a component: its `type` in lower case, its name, and what it holds as it came. */

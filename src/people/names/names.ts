@@ -13,10 +13,10 @@ import { z } from 'zod'
 import { formsOf, mainForm, withForms } from '../../kernel/national-forms.ts'
 import { namesOfPerson, sealsOfPerson } from '../../kernel/sealed.ts'
 import { learn, type Names, type Naming, personOf } from '../../model/people/person.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'
 import { defineScript, defineScriptOfMany } from '../../redis/lua.ts'
-import { cached } from '../../redis/records.ts'
 import { packNames, unpackNames } from './packed-names.ts'
 
 const KEPT_MS = 400 * 86_400_000

@@ -6,9 +6,10 @@
 // computed again.
 import { createHmac, randomBytes } from 'node:crypto'
 import { createSeal, type Resealed, type Seal } from '../../kernel/seal.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { accountKey } from '../../redis/keys.ts'
-import { cached, replaceField } from '../../redis/records.ts'
+import { replaceField } from '../../redis/records.ts'
 
 /** The field of an account's record that has the key. */
 export const ERASED_KEY_FIELD = 'opt_out.erased_key'

@@ -137,7 +137,7 @@ export const traceHeaders = z.object({
   }),
 })
 
-/** The header that makes a repeat the same request. Its length is checked where it is used (once.ts). */
+/** The header that makes a repeat the same request. Its length is checked where it is used (idempotency.ts). */
 export const idempotencyHeaders = z.object({
   'Idempotency-Key': z.string().optional().meta({
     maxLength: IDEMPOTENCY_KEY_MAX,

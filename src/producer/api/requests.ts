@@ -3,8 +3,8 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from '../../redis/connect.ts'
-import { bodyDigest, rememberKey } from '../../redis/idempotency.ts'
-import { checkedKey, type OnceSteps, once, refuseOtherBody } from '../../redis/once.ts'
+import { bodyDigest, checkedKey, rememberKey } from '../../redis/idempotency.ts'
+import { type OnceSteps, once } from '../../redis/once.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { Caller, StreamAnswer } from '../route.ts'
 
@@ -57,10 +57,7 @@ export async function idFor(
 ): Promise<string> {
   const key = checkedKey(headers['Idempotency-Key'])
   if (key === undefined) return proposed
-  const digest = bodyDigest(sent)
-  const kept = await rememberKey(redis, { account, route, key }, { id: proposed, digest })
-  refuseOtherBody(kept, digest)
-  return kept.id
+  return rememberKey(redis, { account, route, key, digest: bodyDigest(sent) }, proposed)
 }
 
 /** Poll interval for the outcome of a job: a worker takes some ms for most. */

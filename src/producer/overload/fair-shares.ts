@@ -6,6 +6,7 @@
 // A connection counts for the account of the last key that it used, and for the address of the client before the first key and after a
 // wrong one. A new one is always accepted and has a moment to make its first request.
 
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientOf } from '../../kernel/networks.ts'
 
@@ -230,11 +231,12 @@ export function createConnections(max: number, isBusy: (socket: Socket) => boole
       socket.once('close', place.release)
       place.add(1)
     },
-    /** A request of the connection begins; `addressOf` is the client's address. */
-    begin(socket: Socket, addressOf: () => string): void {
+    /** A request begins on its connection; `addressOf` finds the client's address. */
+    begin(request: IncomingMessage, addressOf: (request: IncomingMessage) => string): void {
+      const { socket } = request
       silentSince.delete(socket)
       // While Redis is slow, keys stay unchecked for long, and all clients would count as those without a key.
-      if (isKeyless(holderOf(socket))) showedNoKey(socket, addressOf())
+      if (isKeyless(holderOf(socket))) showedNoKey(socket, addressOf(request))
     },
   }
 }

@@ -17,7 +17,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { pollKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { addNextWave, applyReport, type ReportDeps } from '../../reports/apply-report.ts'
+import { applyReport, type ReportDeps } from '../../reports/apply-report.ts'
 import type { DirectoryEntry, SenderDirectory } from '../sending/sender-directory.ts'
 
 /** Lanes that one worker polls at the same time. */
@@ -172,7 +172,6 @@ async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId):
   if (end.kind === 'status') {
     const { status, problem } = end
     const result = await applyReport(deps, entry.sender, { id, attempt: record.attempt, status, problem })
-    await addNextWave(deps, id, result)
     if ('state' in result) state = result.state
     if (result.verdict === 'done' && (end.status === 'read' || end.status === 'failed')) {
       await over()

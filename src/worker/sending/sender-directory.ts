@@ -11,8 +11,9 @@ import type { ProviderName } from '../../model/accounts/sender.ts'
 import type { Repeat } from '../../model/messages/lifecycle.ts'
 import type { Provider, ProviderSender } from '../../model/provider.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../portfolios/rules-owner.ts'
+import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { CorruptRecordError, cached } from '../../redis/records.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 
 /** A sender with its token in clear, and how to send for it. */

@@ -30,7 +30,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { actOn, FIRST_WAIT_MS } from '../../reports/act-on.ts'
 import { applyProviderOptOut } from '../../reports/apply-opt-outs.ts'
-import { applyReport } from '../../reports/apply-report.ts'
+import { applyAnswer } from '../../reports/apply-report.ts'
 import { learnNames } from '../../reports/learn-names.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -225,8 +225,7 @@ async function failed(
   }
   if (problem.code === HAD_ENOUGH) {
     const report = { id, attempt: message.attempt, status: 'failed', problem } as const
-    const result = await untilWritten(deps.redis, () => applyReport(deps, sender, report))
-    const waitMs = 'waitMs' in result ? result.waitMs : undefined
+    const waitMs = await untilWritten(deps.redis, () => applyAnswer(deps, sender, report))
     // The next wave of its campaign.
     return waitMs === undefined ? DONE : { kind: 'waits', ms: waitMs }
   }

@@ -3,7 +3,8 @@
 
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { messageId } from '../../../src/kernel/message-id.ts'
-import { CAMPAIGN_PRIORITY, openLaneQueues } from '../../../src/lanes/queues.ts'
+import { CAMPAIGN_PRIORITY } from '../../../src/lanes/add-messages.ts'
+import { openLaneQueues } from '../../../src/lanes/queues.ts'
 import { parseCampaignId } from '../../../src/model/campaigns/campaign-id.ts'
 import { campaignMessageUlid } from '../../../src/model/campaigns/message-ids.ts'
 import { findCampaign } from '../../../src/recipients/campaigns.ts'

@@ -5,7 +5,7 @@ import { existingSenders } from '../../../accounts/named-senders.ts'
 import { listKeptSenders } from '../../../accounts/senders.ts'
 import { isoOrNull } from '../../../kernel/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../lanes/messages/inbound.ts'
-import { senderOf } from '../../../messages/accept/prepare-message.ts'
+import { senderOf } from '../../../messages/accept/choose-sender.ts'
 import { namesOf } from '../../../people/names/names.ts'
 import { findOptOut } from '../../../people/opt-outs/opt-outs.ts'
 import type { ListSettings } from '../../../recipients/message-in-chunk.ts'
@@ -20,7 +20,7 @@ export const conversationRoutes = (deps: { redis: Redis; config: ListSettings })
   return bind(conversations)({
     async show({ caller, params: { person }, query }) {
       const { account } = caller
-      const sender = await senderOf({ redis }, account, query.sender)
+      const sender = await senderOf(redis, account, query.sender)
       assertForSender(caller, sender.id)
       const [until, optOut] = await Promise.all([
         namesOf(redis, account, person).then((names) => replyWindowOf(redis, sender.id, names)),

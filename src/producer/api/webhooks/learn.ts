@@ -8,7 +8,7 @@ import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { type DatedNaming, learnNames } from '../../../reports/learn-names.ts'
-import { inTurn } from './in-turn.ts'
+import { mayGoOn } from './may-go-on.ts'
 
 /** What is remembered: some 2 MB. */
 const NUMBERS = 500
@@ -31,34 +31,56 @@ export function createLearning(deps: LearnDeps) {
   const numbersSeen = new LRUCache<string, true>({ max: NUMBERS, ttl: REMEMBERED_MS, perf: performance })
   const peopleSeen = new LRUCache<string, true>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
 
+  async function learnAccount(
+    { phoneNumberId, wabaId }: WebhookContent['numbers'][number],
+    account: number | undefined,
+  ): Promise<void> {
+    const seen = `${account} ${phoneNumberId} ${wabaId}`
+    if (numbersSeen.has(seen)) return
+    const sender = await senderOfPhoneNumberId(redis, phoneNumberId)
+    if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
+      await setSenderProvider(redis, sender.id, { wabaId })
+    }
+    // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+    numbersSeen.set(seen, true)
+  }
+
+  /** `reported`: how those are remembered that come with every report of a message. */
+  async function learnPiece(
+    owner: number,
+    piece: readonly DatedNaming[],
+    reported: ReadonlyMap<DatedNaming, string>,
+  ): Promise<void> {
+    // Only now, as above.
+    for (const each of await learnNames(deps, owner, piece)) {
+      const seen = reported.get(each)
+      if (seen !== undefined) peopleSeen.set(seen, true)
+    }
+  }
+
   return {
     /**
      * Learns of numbers whose account at WhatsApp is not known what webhooks of their messages say of it. Resolves to what
-     * went wrong, as `inTurn` does.
+     * went wrong.
      */
-    learnAccounts: (numbers: WebhookContent['numbers'], account: number | undefined): Promise<unknown[]> =>
-      inTurn(numbers, async ({ phoneNumberId, wabaId }) => {
-        const seen = `${account} ${phoneNumberId} ${wabaId}`
-        if (numbersSeen.has(seen)) return
-        const sender = await senderOfPhoneNumberId(redis, phoneNumberId)
-        if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
-          await setSenderProvider(redis, sender.id, { wabaId })
-        }
-        // Only now: should Redis be away, the webhook that comes again finds it still to be done.
-        numbersSeen.set(seen, true)
-      }),
+    async learnAccounts(numbers: WebhookContent['numbers'], account: number | undefined): Promise<unknown[]> {
+      const errors: unknown[] = []
+      for (const number of numbers) if (!(await mayGoOn(learnAccount(number, account), errors))) break
+      return errors
+    },
 
     /**
-     * Learns names of people, for each account those that webhooks of its own numbers tell. Resolves to what went wrong, as
-     * `inTurn` does.
+     * Learns names of people, for each account those that webhooks of its own numbers tell. Resolves to what went wrong.
      */
     async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<unknown[]> {
+      const errors: unknown[] = []
+      const senders = new Map<string, Sender | undefined>()
+      for (const id of new Set(namings.map((each) => each.phoneNumberId))) {
+        const finding = senderOfPhoneNumberId(redis, id).then((sender) => senders.set(id, sender))
+        if (!(await mayGoOn(finding, errors))) break
+      }
       const byAccount = new Map<number, DatedNaming[]>()
       const reported = new Map<DatedNaming, string>()
-      const senders = new Map<string, Sender | undefined>()
-      const unread = await inTurn(new Set(namings.map((each) => each.phoneNumberId)), async (id) => {
-        senders.set(id, await senderOfPhoneNumberId(redis, id))
-      })
       for (const { phoneNumberId, isTheirAct, opaque, atMs = 'now', ...naming } of namings) {
         const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
         if (!isTheirAct && peopleSeen.has(seen)) continue
@@ -71,14 +93,10 @@ export function createLearning(deps: LearnDeps) {
         if (!isTheirAct) reported.set(taught, seen)
       }
       const some = [...byAccount].flatMap(([owner, told]) => inPieces(told).map((piece) => ({ owner, piece })))
-      const unlearned = await inTurn(some, async ({ owner, piece }) => {
-        // Only now, as above.
-        for (const each of await learnNames(deps, owner, piece)) {
-          const seen = reported.get(each)
-          if (seen !== undefined) peopleSeen.set(seen, true)
-        }
-      })
-      return [...unread, ...unlearned]
+      for (const { owner, piece } of some) {
+        if (!(await mayGoOn(learnPiece(owner, piece, reported), errors))) break
+      }
+      return errors
     },
   }
 }

@@ -1,0 +1,30 @@
+// How much a value of JSON holds, judged before anything else looks at it.
+
+/** What is too much. Characters are UTF-16 code units, of texts and of the names of fields. */
+interface Most {
+  values: number
+  characters?: number
+}
+
+/** Whether a value of JSON holds more than that, itself counted. Stops as soon as it is sure. */
+export function holdsMoreThan(value: unknown, { values, characters = Number.POSITIVE_INFINITY }: Most): boolean {
+  // The usual case: a text.
+  if (typeof value === 'string') return value.length > characters || values < 1
+  return isMore(value, { values, characters })
+}
+
+/** Takes what the value holds off what is `left`; true as soon as nothing is. */
+function isMore(value: unknown, left: Required<Most>): boolean {
+  left.values -= 1
+  if (typeof value === 'string') left.characters -= value.length
+  else if (Array.isArray(value)) {
+    for (const item of value) if (isMore(item, left)) return true
+  } else if (typeof value === 'object' && value !== null) {
+    // A value of JSON has own fields only.
+    for (const name in value) {
+      left.characters -= name.length
+      if (isMore(Reflect.get(value, name), left)) return true
+    }
+  }
+  return left.values < 0 || left.characters < 0
+}

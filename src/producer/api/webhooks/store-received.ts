@@ -1,0 +1,93 @@
+// Stores what people say: messages that they write, and whether they want marketing.
+import { cachedAccount } from '../../../accounts/accounts.ts'
+import { senderOfPhoneNumberId } from '../../../accounts/senders.ts'
+import { addReply } from '../../../campaigns/store/replies.ts'
+import { addReceivedMedium } from '../../../gallery/received-media.ts'
+import type { Config } from '../../../kernel/config.ts'
+import { namesOfWriter, opensWindow, storeInbound } from '../../../lanes/messages/inbound.ts'
+import { eraseOptOut } from '../../../people/opt-outs/opt-outs.ts'
+import type { Tombstones } from '../../../people/tombstones.ts'
+import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
+import type { Preference } from '../../../providers/cloud-preferences.ts'
+import type { Redis } from '../../../redis/connect.ts'
+import { assertGaveOutLane } from '../../../redis/installation.ts'
+import { inboundDigest } from '../../../redis/keys.ts'
+import { applyOptOutKeyword, applyPreference } from '../../../reports/apply-opt-outs.ts'
+import type { RareWarnings } from './rare-warnings.ts'
+
+export interface ReceivedDeps {
+  redis: Redis
+  config: Pick<Config, 'receivedRetentionMs'>
+  tombstones: Tombstones
+  rareWarnings: RareWarnings
+}
+
+/** The sender with the number, if it is of the account that the webhook is for. */
+async function senderFor(deps: ReceivedDeps, phoneNumberId: string, account: number | undefined) {
+  const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
+  if (sender && (account === undefined || sender.account === account)) return sender
+  // Without a single sender nothing can be another's: the right data are not there yet.
+  await assertGaveOutLane(deps.redis, 1)
+  deps.rareWarnings.unknownNumber(phoneNumberId)
+  return undefined
+}
+
+/** Stores a received message with all that follows from it. */
+export async function storeReceived(
+  deps: ReceivedDeps,
+  message: ReceivedMessage,
+  account: number | undefined,
+): Promise<void> {
+  const sender = await senderFor(deps, message.phoneNumberId, account)
+  if (!sender) return
+  const { account: owner, id: lane } = sender
+  const { providerId: id, from, type, text, parts } = message
+  const nowMs = Date.now()
+  // A time in the future comes from a wrong clock and would put the message before all others until then.
+  const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
+  const names = namesOfWriter(received)
+  if (await isOfBeforeErasure(deps, owner, names, message.atMs)) {
+    // Repeated, or late. That they wanted no advertising holds all the same, without a name.
+    await applyOptOutKeyword(deps.redis, owner, received, received.received_at)
+    await eraseOptOut(deps.redis, owner, names)
+    return
+  }
+  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, async (receivedAt) => {
+    await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
+    if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
+    if (opensWindow(received)) await addReply(deps.redis, lane, { message: inboundDigest(id), receivedAt })
+  })
+}
+
+/** Has a worker fetch the file that came with a message, where the account keeps received media. */
+async function keepMedia(
+  deps: ReceivedDeps,
+  account: number,
+  { id, lane }: { id: string; lane: number },
+): Promise<void> {
+  if ((await cachedAccount(deps.redis, account))?.keep_received_media !== 'on') return
+  if (await addReceivedMedium(deps.redis, { account, lane, message: inboundDigest(id) })) return
+  deps.rareWarnings.mediaNotKept(account)
+}
+
+/** Stores whether people want marketing of a number. */
+export async function storePreference(
+  deps: ReceivedDeps,
+  preference: Preference,
+  account: number | undefined,
+): Promise<void> {
+  const sender = await senderFor(deps, preference.phoneNumberId, account)
+  if (!sender) return
+  await applyPreference(deps.redis, sender.account, preference)
+  const { people, atMs } = preference
+  // As above. Dying in between leaves the names there until the webhook comes again, as it was not answered.
+  if (await isOfBeforeErasure(deps, sender.account, people, atMs)) await eraseOptOut(deps.redis, sender.account, people)
+}
+
+/** Whether a person with one of these names was erased after this time (epoch ms). */
+const isOfBeforeErasure = async (
+  { tombstones }: Pick<ReceivedDeps, 'tombstones'>,
+  account: number,
+  names: readonly string[],
+  atMs: number | undefined,
+): Promise<boolean> => atMs !== undefined && (await tombstones.erasedOf(account, names, atMs)).size > 0
