@@ -1,9 +1,10 @@
 // The parts of docs/ that are generated from the product: the settings from their schema, the command line from commander, what
-// the route table says of each address, and the simulator's numbers. Each part is committed in its page, between two comments,
+// the route table says of each address, the simulator's numbers, and the ways through the files from a run. Each part is committed in its page, between two comments,
 // so that the page reads without a build.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
+import { waysText } from './ways.mjs'
 
 const END = '<!-- end -->'
 const marker = (name) => `<!-- made: ${name} -->`
@@ -22,6 +23,7 @@ export async function writeReference({ isDry = false } = {}) {
     ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
     ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(program))],
     ['docs/guides/simulator.md', (page) => fill(page, 'numbers', numbersTable(BEHAVIOURS))],
+    ['docs/how-it-works/architecture.md', (page) => fill(page, 'ways', waysText(page))],
   ])
   const description = createDescription('0.0.0')
   for (const name of readdirSync(join(root, 'docs/reference/http'))) {

@@ -1,0 +1,206 @@
+// Runs a whole service in this process, on a private Redis and against the simulator, has it do what is most usual several
+// times, and prints as JSON which files that entered: see scripts/ways.mjs.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { takeWorks, traceDist, usualOf } from './trace.mjs'
+
+/** Of so many, the way is shown that is without what happens now and then. */
+const PAIRS = 6
+const CAMPAIGNS = 4
+const WARM_UP = 2
+/** What nobody waits for, such as writing down that a message was sent, is done by then. */
+const SETTLED_MS = 1_000
+/** A status comes within moments; a busy machine may take long for it. */
+const LIMIT_MS = 120_000
+
+/** Where a worker begins a piece of work: a turn of a lane, a job of a campaign, a chunk of its messages. */
+const LANE_TURN = 'worker/sending/lane-loop.ts'
+const CAMPAIGN_JOB = 'campaigns/campaigns.processor.ts'
+const CHUNK = 'worker/sending/send-chunk.ts'
+const WRITES = 'lanes/messages/write-steps.ts'
+traceDist([`${LANE_TURN} look`, `${CAMPAIGN_JOB} work`, `${CHUNK} sendChunk`])
+
+const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
+const { loadConfig } = await load('kernel/config.js')
+const { createLog } = await load('kernel/log.js')
+const { createSeal, secretKeysOf } = await load('kernel/seal.js')
+const { connectWithRetry } = await load('redis/connect.js')
+const { createAccount } = await load('accounts/accounts.js')
+const { addSender } = await load('accounts/add-sender.js')
+const { createCredential } = await load('accounts/credentials.js')
+const { importTemplate } = await load('accounts/templates.js')
+const { templateSchema } = await load('model/templates/template.js')
+const { startEmbeddedRedis } = await load('start/embedded-redis.js')
+const { startProducer } = await load('producer/main.js')
+const { startWorker } = await load('worker/main.js')
+const { startSimulator } = await load('simulator/simulator.js')
+
+/** In the order of a campaign's life. */
+const STAGES = [
+  'created',
+  'rows uploaded',
+  'check asked for',
+  'checked',
+  'started',
+  'fanned out',
+  'chunk taken',
+  'message sent',
+]
+
+const SECRET = 'app-secret'
+/** Each status comes by itself, and after the answer to the message was written down. */
+const DELAYS = { sentMs: 400, deliveredMs: 500, readMs: 600 }
+const TEMPLATE = {
+  name: 'order_update',
+  category: 'UTILITY',
+  language: 'en_US',
+  status: 'APPROVED',
+  components: [{ type: 'BODY', text: 'Dear {{1}}, your order comes on {{2}}.' }],
+}
+const filledIn = (name, day) => ({
+  name: TEMPLATE.name,
+  language: { code: TEMPLATE.language },
+  components: [{ type: 'BODY', parameters: [name, day] }],
+})
+
+const dataDir = mkdtempSync(join(tmpdir(), 'laneway-ways-'))
+const config = loadConfig({
+  ...{ PORT: '0', LANEWAY_DATA_DIR: dataDir, LANEWAY_LOG_LEVEL: 'silent', LANEWAY_CLOUD_API_APP_SECRET: SECRET },
+})
+const log = createLog(config, 'ways')
+const server = await startEmbeddedRedis(dataDir, log)
+const producer = await startProducer(config, server.url, log)
+const webhookUrl = `${producer.url}/webhooks/cloud-api`
+const simulator = await startSimulator({ port: 0, appSecret: SECRET, webhookUrl, ...DELAYS })
+const worker = await startWorker(config, server.url, log)
+const redis = connectWithRetry(server.url)
+const { sender, key } = await addTenant()
+
+const accepted = await messagesSent()
+const campaign = await campaignsSent()
+process.stdout.write(JSON.stringify({ ...accepted, campaign }))
+
+await worker.close()
+await simulator.close()
+await producer.close()
+redis.disconnect()
+await server.stop()
+rmSync(dataDir, { recursive: true, force: true })
+process.exit(0)
+
+async function addTenant() {
+  const account = await createAccount(redis, 'ways')
+  const number = '491710001001'
+  await addSender(redis, {
+    ...{ account, number, name: 'cloud', provider: 'cloud-api', phoneNumberId: '1065403522429221', isDefault: true },
+    ...{ baseUrl: simulator.url, sealedToken: createSeal(secretKeysOf(config)).encrypt('token') },
+    ...{ rate: 1_000, honoursIdempotency: false },
+  })
+  await importTemplate(redis, account, templateSchema.parse(TEMPLATE))
+  const { secret } = await createCredential(redis, account, ['messages:send', 'messages:read'], Date.now())
+  return { sender: number, key: secret }
+}
+
+/** A template with parameters, under a key. */
+async function messagesSent() {
+  const path = '/chatappbusiness/send-templated-message'
+  const send = async (i) => {
+    const body = {
+      ...{ api_key: key, to: `+49 1520 ${String(1_000_000 + i)}`, recipient_type: 'individual', sender },
+      ...{ messaging_product: 'chatapp', type: 'template' },
+      template: filledIn({ type: 'text', text: `Ann ${i}` }, { type: 'text', text: 'Tuesday' }),
+    }
+    return (await request('POST', path, body, { 'idempotency-key': `order-${i}` })).messages[0].id
+  }
+  // In pairs: the second one comes while the process still keeps what the first one needed.
+  const sendTwo = async (i) => {
+    for (const id of [await send(2 * i), await send(2 * i + 1)]) {
+      await until(async () => (await request('GET', `/messages/${id}`)).data.state === 'read')
+    }
+  }
+  for (let i = 0; i < WARM_UP; i += 1) await sendTwo(i)
+  takeWorks()
+  for (let i = 0; i < PAIRS; i += 1) await sendTwo(WARM_UP + i)
+  await sleep(SETTLED_MS)
+  const all = takeWorks()
+  return {
+    accept: [alone(all.filter(({ name }) => name === `POST ${path}`))],
+    send: [alone(all.filter(isSending))],
+    webhook: [alone(all.filter(isDelivery))],
+  }
+}
+
+function alone(pieces) {
+  return { ...usualOf(pieces), name: 'all' }
+}
+
+/** One campaign after the other, each of one message: created, its recipients uploaded, started by a person. */
+async function campaignsSent() {
+  const stages = new Map()
+  for (let i = 0; i < WARM_UP + CAMPAIGNS; i += 1) {
+    const template = filledIn({ type: 'text', text: { from: 'row.name' } }, { type: 'text', text: 'Tuesday' })
+    const { id } = (await request('POST', '/campaigns', { sender, template, recipients: { rows: {} } })).data
+    await request('POST', `/campaigns/${id}/rows`, `phone,name\n49152030${10_000 + i},Ann ${i}\n`)
+    const reaches = (state) => until(async () => (await request('GET', `/campaigns/${id}`)).data.state === state)
+    await request('POST', `/campaigns/${id}/preflight`)
+    await reaches('ready')
+    await request('POST', `/campaigns/${id}/start`)
+    await reaches('done')
+    await sleep(SETTLED_MS)
+    const done = takeWorks()
+    if (i < WARM_UP) continue
+    for (const work of done) {
+      const stage = stageOf(work, id)
+      if (stage !== undefined) stages.set(stage, [...(stages.get(stage) ?? []), work])
+    }
+  }
+  return STAGES.map((stage) => ({ ...usualOf(stages.get(stage) ?? []), name: stage }))
+}
+
+function stageOf(work, id) {
+  const path = `/campaigns/${id}`
+  const request = {
+    'POST /campaigns': 'created',
+    [`POST ${path}/rows`]: 'rows uploaded',
+    [`POST ${path}/preflight`]: 'check asked for',
+    [`POST ${path}/start`]: 'started',
+  }[work.name]
+  if (request !== undefined) return request
+  if (work.name === CAMPAIGN_JOB) {
+    if (work.files.includes('campaigns/preflight/preflight.ts')) return 'checked'
+    return work.calls.some(([, file]) => file === 'campaigns/fan-out/feed.ts') ? 'fanned out' : undefined
+  }
+  if (work.name === CHUNK) return 'chunk taken'
+  return isSending(work) ? 'message sent' : undefined
+}
+
+/** A message was delivered, or read: it counts how long that took. Of steps that are written together, the first writes. */
+function isDelivery({ name, files }) {
+  return name === 'POST /webhooks/cloud-api' && files.includes('model/messages/history.ts') && files.includes(WRITES)
+}
+
+function isSending({ name, files }) {
+  return name === LANE_TURN && files.includes('worker/sending/attempt.ts') && files.includes(WRITES)
+}
+
+async function request(method, path, body, headers = {}) {
+  const isText = typeof body === 'string'
+  const type = body === undefined ? {} : { 'content-type': isText ? 'text/csv' : 'application/json' }
+  const response = await fetch(`${producer.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...type, ...headers },
+    body: isText ? body : JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+async function until(isSo) {
+  const endMs = performance.now() + LIMIT_MS
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error('it does not come to its end')
+    await sleep(20)
+  }
+}
