@@ -72,7 +72,7 @@ const ALL: readonly Safeguard[] = [
     name: 'without-sweep',
     is: 'every worker looks for work that nobody told it about',
     guardedBy: backlogResumes,
-    removedBy: [{ file: 'worker/main.js', find: '? sweep.sweep() :', replace: '? undefined :' }],
+    removedBy: [{ file: 'worker/recovery/sweeper.js', find: '? sweep.sweep() :', replace: '? undefined :' }],
   },
   {
     name: 'without-writing-again',

@@ -1,0 +1,161 @@
+// The lanes that a worker serves: what opens and closes them, and what the other workers know of it. How one lane is served
+// is in sending/.
+
+import { hostname } from 'node:os'
+import { createCampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
+import { repeatedly } from '../kernel/repeatedly.ts'
+import { VERSION } from '../kernel/version.ts'
+import { createClearing } from '../lanes/clear-lanes.processor.ts'
+import { countLanes } from '../lanes/sweep-lists.ts'
+import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
+import { createNameMemory } from '../people/name-memory.ts'
+import { createOpenCampaigns } from '../recipients/open-campaigns.ts'
+import { serverOf } from '../redis/connect.ts'
+import { withTimeout } from '../redis/errors.ts'
+import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
+import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { createLaneAssignment } from './sending/lane-assignment.ts'
+import { createLaneBackoff } from './sending/lane-backoff.ts'
+import { createLanes, type LanesDeps } from './sending/lanes.ts'
+import { createRedisClock } from './sending/redis-clock.ts'
+import { sendChunk } from './sending/send-chunk.ts'
+import type { Shared } from './shared.ts'
+import { every, part } from './start-stop.ts'
+
+/** How often lanes that have been empty for long are looked for. */
+const CLOSE_IDLE_MS = 2_000
+/** How often a worker looks who else is alive: a dead one is off the list 10 s after its last heartbeat. */
+const SURVEY_MS = 2_000
+/** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
+const SERVERS_AFTER_SILENCE = 4
+/** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
+const DRAIN_MS = 16_000
+/** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
+const DRAIN_WITHOUT_REDIS_MS = 1_000
+/** A Redis that does not answer within this is taken to be away. */
+const ANSWER_MS = 1_000
+/** Taking a heartbeat back waits for Redis so long. */
+const TAKEN_BACK_MS = 500
+
+interface ServingDeps extends Shared, Pick<LanesDeps, 'noteMoved'> {
+  /** A message was sent over a wire without webhooks. */
+  followByPolling: (lane: number) => void
+}
+
+/** Serves lanes, in parts that are started and stopped by themselves. */
+export function createServing(deps: ServingDeps) {
+  const { redis, listener, config, log, queues, directory, worker } = deps
+  const clearing = createClearing({ redis, config, log })
+  const send = {
+    ...{ redis, config, log, lanes: queues, directory, worker },
+    ...{ followByPolling: deps.followByPolling, tombstones: deps.tombstones, uploads: deps.uploads },
+    nameMemory: createNameMemory(),
+    backoff: createLaneBackoff(log),
+    refusals: createCampaignRefusals({ redis, log, config }),
+    clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
+    clearLane: clearing.begin,
+  }
+  const campaigns = createOpenCampaigns({ redis, files: deps.files, validityMs: config.validityMs.campaign })
+  const assignment = createLaneAssignment({ self: worker, maxInFlight: config.maxInFlight })
+  const lanes = createLanes({
+    send,
+    config,
+    processChunk: (run) => sendChunk({ ...send, campaigns }, run),
+    noteMoved: deps.noteMoved,
+    isMine: assignment.isMine,
+    opened,
+  })
+  const inFlight = () => ({ inFlight: lanes.claimedOrInFlight(), maxInFlight: config.maxInFlight })
+  let limitMs: Promise<number> | undefined
+
+  function opened(lane: number): void {
+    const asked = directory.of(lane).then(async (entry) => {
+      const servers = entry && assignment.opened(lane, entry.sender.rate)
+      if (servers !== undefined) await askForServers(redis, [{ lane, servers }])
+    })
+    asked.catch((error: unknown) => log.warn({ lane, err: error }, 'servers.not_asked'))
+  }
+
+  function reopen(lane: number): void {
+    // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
+    assignment.addServers(lane, SERVERS_AFTER_SILENCE)
+    if (!lanes.reopen(lane)) return
+    log.warn({ lane }, 'lane.reopened')
+    countReopened(redis, lane).catch((error: unknown) => log.debug({ lane, err: error }, 'reopened.not_counted'))
+  }
+
+  function onMessage(channel: string, text: string): void {
+    if (channel === rootKeys.reopen) reopen(Number(text))
+    else if (channel === rootKeys.wideLanes) {
+      for (const { lane, servers } of serversAsked(text)) assignment.addServers(lane, servers)
+    } else {
+      const wake = channel === rootKeys.wakeChunks ? lanes.wakeChunks : lanes.wake
+      for (const lane of lanesToWake(text)) wake(lane)
+    }
+  }
+
+  /** How long what is under way gets to finish, from the first call on, which is when a stop begins. */
+  function stopLimitMs(): Promise<number> {
+    limitMs ??= withTimeout(ANSWER_MS, redis.ping()).then(
+      () => DRAIN_MS,
+      () => (lanes.inFlight() === 0 ? DRAIN_WITHOUT_REDIS_MS : DRAIN_MS),
+    )
+    return limitMs
+  }
+
+  return {
+    inFlight,
+    stopLimitMs,
+
+    /** Opens lanes that have work, also lanes that are woken later. */
+    lanes: {
+      async start(): Promise<void> {
+        listener.on('message', onMessage)
+        // First who else is there: all lanes that wake meanwhile would be opened here otherwise.
+        assignment.know([...(await namesOfLiveWorkers(redis)), worker], await countLanes(redis))
+        const { wake, wakeLanes, wakeChunks, wideLanes, reopen: reopened } = rootKeys
+        await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, reopened)
+      },
+      /** Takes no more work and finishes what is in flight. What is left then is found unconfirmed by the sweep. */
+      async stop(): Promise<void> {
+        clearing.stop()
+        await lanes.stop(stopLimitMs())
+      },
+    },
+
+    /** Other workers know by it that this one serves lanes. */
+    heartbeat: part(
+      async () => {
+        const facts = {
+          ...{ host: hostname(), pid: process.pid, startedAt: Date.now() },
+          ...{ version: VERSION, node: process.versions.node },
+        }
+        const beat = () =>
+          sendHeartbeat(redis, worker, { ...facts, ...inFlight(), lanes: lanes.count(), serves: lanes.serves() })
+        // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
+        await beat().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
+        return repeatedly(HEARTBEAT_MS, beat, log)
+      },
+      // At once: what comes in from now on is for others, who see that this one is gone.
+      async (beating) => {
+        beating.stop()
+        await withTimeout(TAKEN_BACK_MS, removeHeartbeat(redis, worker)).catch(() => {})
+      },
+    ),
+
+    /** Shares lanes out anew when workers come and go. */
+    survey: every(
+      SURVEY_MS,
+      async () => {
+        assignment.know(await namesOfLiveWorkers(redis), await countLanes(redis))
+        const load = lanes.load()
+        lanes.handOver(assignment.handedOver(load.map(({ lane }) => lane)))
+        await askForServers(redis, assignment.inNeed(load))
+      },
+      log,
+    ),
+
+    /** Closes lanes that have been empty for long. */
+    closingIdle: every(CLOSE_IDLE_MS, () => lanes.closeIdle(), log),
+  }
+}
