@@ -25,7 +25,8 @@ traceDist([`${LANE_TURN} look`, `${CAMPAIGN_JOB} work`, `${CHUNK} sendChunk`])
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
 const { loadConfig } = await load('kernel/config.js')
 const { createLog } = await load('kernel/log.js')
-const { createSeal, secretKeysOf } = await load('kernel/seal.js')
+const { createSeal } = await load('kernel/seal.js')
+const { secretKeysOf } = await load('kernel/secret-keys.js')
 const { connectWithRetry } = await load('redis/connect.js')
 const { createAccount } = await load('accounts/accounts.js')
 const { addSender } = await load('accounts/add-sender.js')
@@ -76,19 +77,21 @@ const webhookUrl = `${producer.url}/webhooks/cloud-api`
 const simulator = await startSimulator({ port: 0, appSecret: SECRET, webhookUrl, ...DELAYS })
 const worker = await startWorker(config, server.url, log)
 const redis = connectWithRetry(server.url)
-const { sender, key } = await addTenant()
-
-const accepted = await messagesSent()
-const campaign = await campaignsSent()
-process.stdout.write(JSON.stringify({ ...accepted, campaign }))
-
-await worker.close()
-await simulator.close()
-await producer.close()
-redis.disconnect()
-await server.stop()
-rmSync(dataDir, { recursive: true, force: true })
-process.exit(0)
+let sender = ''
+let key = ''
+try {
+  ;({ sender, key } = await addTenant())
+  const accepted = await messagesSent()
+  const campaign = await campaignsSent()
+  process.stdout.write(JSON.stringify({ ...accepted, campaign }))
+} finally {
+  await worker.close()
+  await simulator.close()
+  await producer.close()
+  redis.disconnect()
+  await server.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+}
 
 async function addTenant() {
   const account = await createAccount(redis, 'ways')
