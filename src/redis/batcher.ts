@@ -2,7 +2,7 @@
 // trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
 import type { Redis } from './connect.ts'
 
-/** Batches that nobody waits for are spread over this many moments. */
+/** Background batches are spread over this many moments. */
 const PHASES = 8
 /**
  * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often,
@@ -11,7 +11,7 @@ const PHASES = 8
 const MANY_GROUPS = 64
 const LEAST_OFTEN = 3
 
-/** Most messages of one step: Redis serves nobody else for some 3 ms. */
+/** Most messages of one step: it blocks Redis for some 3 ms. */
 const MOST = 100
 
 interface Batch<Item, Result> {
@@ -25,7 +25,7 @@ interface Batch<Item, Result> {
  * Makes a function that takes a step of one thing together with all others of the same `group`. `take` takes many and resolves
  * to a result for each, in their order; a result that is an Error rejects for that one alone.
  *
- * With `waitMs`, for steps that nobody waits for, groups are taken that often, an eighth of them at a time: all at once held up
+ * With `waitMs`, for steps that nobody awaits, groups are taken that often, an eighth of them at a time: all at once held up
  * what waits for its slot by some 20 ms at 300 lanes.
  */
 export function createBatcher<Item, Result = unknown>(

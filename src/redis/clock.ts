@@ -30,7 +30,7 @@ export async function redisNowMicros(redis: Redis, near: string): Promise<number
 const ASKED_EVERY_MS = 1_000
 
 /**
- * The same for those who look often: Redis is asked about once a second, and `performance.now()` tells how its time goes
+ * The same for frequent callers: Redis is read about once a second, and `performance.now()` measures how its time goes
  * on, so that it does not matter when the clock of the machine is set. Never ahead of Redis.
  */
 export function runningRedisClock(redis: Redis, near: string): () => Promise<number> {

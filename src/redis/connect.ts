@@ -12,7 +12,7 @@ export type { ChainableCommander as Transaction } from 'ioredis'
 export type RedisNode = Single
 
 const KEEP_ALIVE_MS = 5_000
-/** How often a Redis that loads its files is asked whether it is done; ioredis itself waits up to 10 s. */
+/** How often to check whether Redis has loaded its files; ioredis itself waits up to 10 s. */
 const LOADING_CHECK_MS = 200
 
 /** What a way to connect means for a server, and for a cluster as a whole. */
@@ -121,7 +121,7 @@ export const isCluster = (redis: Redis): redis is Cluster => redis instanceof Cl
 /** Connections to every server that takes writes. */
 export const primariesOf = (redis: Redis): RedisNode[] => (redis instanceof Cluster ? redis.nodes('master') : [redis])
 
-/** What stands for the server that has a key, as far as it is known: the same for all keys unless there is a cluster. */
+/** An identifier of the server that has a key, as far as known: the same for all keys without a cluster. */
 export function serverOf(redis: Redis, key: string): string {
   if (!isCluster(redis)) return ''
   return redis.slots[new Command('exists', [key]).getSlot()]?.[0] ?? ''
@@ -158,7 +158,7 @@ export async function openOrThrow(url: string, limitMs: number): Promise<Redis> 
   }
 }
 
-/** A cluster says only that nobody answered; what the last one said is with it. */
+/** The error of a cluster only says that no server answered; it contains the last server's error. */
 function reasonIn(error: Error): Error {
   const last: unknown = Reflect.get(error, 'lastNodeError')
   return last instanceof Error ? last : error

@@ -33,7 +33,7 @@ export class CorkedRedis extends Redis {
   constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
     if (url === undefined) super(options)
     else super(url, options)
-    // Another server may be the primary now. A client that blocks on the old one hears nothing of that.
+    // Another server may be the primary now. A client that blocks on the old one does not notice.
     if (options.sentinels) {
       this.on('close', () => {
         // One that is just being made finds the new one; to interrupt it would end it for good.
@@ -59,7 +59,7 @@ export class CorkedRedis extends Redis {
 
 /** A server whose slots have moved says so; a cluster that has not settled yet says it again and again. */
 const MOVED_AGAIN_MS = 20
-/** After a server was lost it is asked so often where its slots are. */
+/** How often the location of slots is read after a server was lost. */
 const LOOK_AGAIN_MS = 200
 
 /** Without TLS ioredis looks names up by itself; with it, the certificate is for the name. */
@@ -94,7 +94,7 @@ export class CorkedCluster extends Cluster {
     this.on('-node', () => this.lookAgain())
   }
 
-  /** Who fails fast asks nobody where the slots are when a server is gone. */
+  /** With fail-fast, no other server is asked for the slots of a lost one. */
   private lookAgain(): void {
     this.looking ??= setTimeout(() => {
       this.looking = undefined
@@ -104,7 +104,7 @@ export class CorkedCluster extends Cluster {
 
   /**
    * A connection that blocks, as BullMQ makes one for each of its Workers. All its keys are in one slot: it connects to the
-   * server of that slot alone, and hears nothing of what is published.
+   * server of that slot alone, and gets no published messages.
    */
   override duplicate(...args: Parameters<Cluster['duplicate']>) {
     const copy = super.duplicate(...args)
@@ -126,7 +126,7 @@ const ASK_EVERY_MS = 1_000
 /**
  * Leaves a primary that the Sentinels have replaced, for as long as the connection lives. One that is cut off from them
  * answers its clients as before, and all that it takes is thrown away once it is back. ioredis can listen to the Sentinels
- * itself, but a failover that it hears of while it connects ends its connection for good.
+ * itself, but a failover during its connect ends its connection for good.
  */
 function watchSentinels(redis: Redis): void {
   const { sentinels = [], name = '', sentinelUsername, sentinelPassword, sentinelTLS } = redis.options

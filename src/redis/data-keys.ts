@@ -1,4 +1,4 @@
-// Which data keys have sealed what stands in Redis: a process that lacks one must not start, since it would read sealed
+// Records which data keys have sealed data in Redis: a process that lacks one must not start, since it would read sealed
 // texts as those of people, and write beside them in clear. Of a key only its id is kept.
 //
 // Processes that are restarted one by one with another first key write over each other; the last one has it right.

@@ -111,11 +111,11 @@ export async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise
   }
 }
 
-/** How long a queue of BullMQ may take before the caller is told that Redis is away. */
+/** How long a queue of BullMQ may take before Redis counts as away. */
 const LIMIT_MS = 2_500
 
 /**
- * What is asked of a queue, or a RedisUnavailableError: BullMQ itself would wait for ever for a Redis that is away, and
+ * The result of a call to a queue, or a RedisUnavailableError: BullMQ itself would wait for ever for a Redis that is away, and
  * for one that hangs as well.
  */
 export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T> {

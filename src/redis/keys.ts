@@ -57,7 +57,7 @@ export const rootKeys = {
   lanes: 'lw:lanes',
   /** ZSET `<account> <lane>` of a removed sender → until when (ms) something of the lane is kept. */
   removedLanes: 'lw:removed-lanes',
-  /** ZSET lane → time (ms) at which the sweep must look at it; 0: at once. A lane without any work is not in it. */
+  /** ZSET lane → time (ms) at which it is due for the sweep; 0: at once. A lane without any work is not in it. */
   dueLanes: 'lw:due-lanes',
   /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
   sweeper: 'lw:sweeper',
@@ -75,13 +75,13 @@ export const rootKeys = {
   sendersLock: 'lw:senders-lock',
   /** STREAM: who did what, of the whole installation; see accounts/audit-log.ts. */
   activity: 'lw:activity',
-  /** STRING: somebody has trimmed the lists of requeueable messages within this period. */
+  /** STRING: the lists of requeueable messages were trimmed within this period. */
   trimmed: 'lw:trimmed',
   /** HASH account → the round of its latest erasure; `now`: the round that is being worked on. It expires. */
   erasureRounds: 'lw:erasure-turns',
   /** ZSET `<account>/<account at WhatsApp>` → when its templates must be listed (ms), see accounts/template-syncs.ts. */
   templateSyncs: 'lw:template-syncs',
-  /** STRING: there once somebody has looked in this minute for accounts at WhatsApp whose templates are not listed yet. */
+  /** STRING: a worker has searched in this minute for accounts at WhatsApp without a template sync. */
   templateSyncsPlanned: 'lw:template-syncs:planned',
   /** STRING: there once the expiry job has run in this period. */
   expired: 'lw:expired',
@@ -89,11 +89,11 @@ export const rootKeys = {
   contentWithoutFile: 'lw:content-without-file',
   /** SET of accounts whose events are written, see events/store/outbox.ts. */
   eventAccounts: 'lw:event-accounts',
-  /** ZSET `<account> <endpoint>` → when its queue must be looked at (ms). */
+  /** ZSET `<account> <endpoint>` → when its queue is due for a check (ms). */
   dueEndpoints: 'lw:event-queues-due',
-  /** HASH: how delivery of events stands, as the relay wrote it lately; it expires. */
+  /** HASH: the figures of event delivery, written by the relay; expires. */
   eventStatus: 'lw:event-status',
-  /** STRING: name of the worker that tells of events; ends when that one says nothing for seconds. */
+  /** STRING: name of the relay; expires seconds after its last renewal. */
   relay: 'lw:event-relay',
   /** Pub/sub channel: lane ids that got work. */
   wake: 'lw:wake',
@@ -141,7 +141,7 @@ export const sendersOfAccountKey = (account: number): string => `lw:account:${ac
  * see template-list.lua.
  */
 export const templatesKey = (account: number): string => `lw:account:${account}:templates`
-/** HASH `<group> <name>/<language>` → what WhatsApp has told of a template, see accounts/template-states.ts. */
+/** HASH `<group> <name>/<language>` → WhatsApp's report of a template, see accounts/template-states.ts. */
 export const templateStatesKey = (account: number): string => `lw:account:${account}:template-states`
 /** HASH: how far the sync of the templates of an account at WhatsApp is, and what came of the last. It expires. */
 export const templateSyncKey = (account: number, wabaId: string): string => `lw:template-sync:${account}:${wabaId}`
@@ -160,7 +160,7 @@ export const portfoliosOfAccountKey = (account: number): string => `lw:account:$
 export const rulesKeys = (lane: number, portfolio?: number) => {
   const prefix = portfolio === undefined ? `${lanePrefix(lane)}:rules` : `lw:{f${portfolio}}`
   return {
-    /** STRING until when (ms) a person gets no marketing; `name` stands for the person, see kernel/sealed.ts. */
+    /** STRING until when (ms) a person gets no marketing; `name`: of the person, see kernel/sealed.ts. */
     cap: (name: string) => `${prefix}:cap:${name}`,
     /** STRING that is there while anybody may be capped or anything held: else nothing of that need be asked. */
     active: `${prefix}:strict`,
@@ -188,14 +188,14 @@ export const idempotencyKey = (account: number, route: string, key: string): str
 /** HASH of one received message, by WhatsApp's id. */
 export const inboundKey = (account: number, providerMessageId: string): string =>
   inboundKeyOf(account, digest(providerMessageId))
-/** The same by what stands for the id: 27 characters of base64url. */
+/** The same by the digest of the id: 27 characters of base64url. */
 export const inboundKeyOf = (account: number, digested: string): string => `lw:inbound:${account}:${digested}`
-/** What stands for a received message's id in its key. */
+/** The digest of a received message's id in its key. */
 export const inboundDigest = (providerMessageId: string): string => digest(providerMessageId)
 
 /** Prefix of everything of one lane, BullMQ's keys included. */
 export const lanePrefix = (lane: number): string => `lw:{l${lane}}`
-/** STREAM of what happened on the lane; not there while nobody wants to know, see message-events.lua. */
+/** STREAM of events of the lane; missing while there is no listener, see message-events.lua. */
 export const outboxKey = (lane: number): string => `${lanePrefix(lane)}:outbox`
 /** STRING: who is about to close it; it expires. */
 export const outboxClosingKey = (lane: number): string => `${outboxKey(lane)}:closing`
@@ -217,7 +217,7 @@ export const indexSegmentKeys = (lane: number, segment: string) => {
   const ids = `${messageIndexKey(lane)}:${segment}`
   return { ids, hashes: `${ids}${SUFFIX.people}` }
 }
-/** ZSET ulid → time (ms) at which the sweep must look at it: sending or unconfirmed. */
+/** ZSET ulid → time (ms) at which it is due for the sweep: sending or unconfirmed. */
 export const inDoubtKey = (lane: number): string => `${lanePrefix(lane)}:open`
 /** ZSET ulid → time (ms) at which the sweep must make sure that it has a job: queued again and not claimed since. */
 export const queuedAgainKey = (lane: number): string => `${lanePrefix(lane)}:queued-again`
@@ -240,7 +240,7 @@ export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:re
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.reason}`
 /** STRING `ms|code|sentence` that is there while a lane may be asked with one message at a time. */
 export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.probe}`
-/** STRING: the cooldown of one recipient of the lane; `name` stands for them, see kernel/sealed.ts. */
+/** STRING: the cooldown of one recipient of the lane; `name`: of the person, see kernel/sealed.ts. */
 export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`
 
 /**
@@ -303,7 +303,7 @@ export const recipientStatesKey = (lane: number, number: number): string =>
   `${campaignPrefix(lane)}${number}${SUFFIX.states}`
 /** STRING: a bit for each recipient who has answered, in the order of the list, see campaigns/store/replies.ts. */
 export const campaignRepliedKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}:replied`
-/** ZSET what stands for a received message's id → when it was received (ms): those whose campaign is still to be found. */
+/** ZSET digest of a received message's id → when it was received (ms): those whose campaign is still to be found. */
 export const repliesKey = (lane: number): string => `${lanePrefix(lane)}:replies`
 /** HASH number → state of the lane's campaigns that a worker has to look after. */
 export const activeCampaignsKey = (lane: number): string => `${lanePrefix(lane)}:campaigns-awake`
@@ -321,7 +321,7 @@ export const historyKey = (lane: number | undefined, resolution: string, chunk: 
 /** STRING: how often the provider has thrown a message of the lane back for being too fast. */
 export const throttledKey = (lane: number): string => `${lanePrefix(lane)}:throttled`
 
-/** Keys of what one account is told of. */
+/** Keys of the events of one account. */
 export const eventKeys = (account: number) => {
   const prefix = `lw:{e${account}}`
   return {
@@ -329,13 +329,13 @@ export const eventKeys = (account: number) => {
     outbox: `${prefix}:outbox`,
     /** STRING: who is about to close it; it expires. */
     outboxClosing: `${prefix}:outbox:closing`,
-    /** HASH: when events were last pulled, and since when nobody has wanted any (ms). */
+    /** HASH: when events were last pulled, and since when there is no listener (ms). */
     listening: `${prefix}:listening`,
     /** ZSET endpoint id → when it was created (ms). */
     endpoints: `${prefix}:endpoints`,
     /** HASH of one endpoint. */
     endpoint: (id: string) => `${prefix}:endpoint:${id}`,
-    /** HASH outbox (lane; 0: the account's) → entry up to which the endpoint was told, or a retry stands for it. */
+    /** HASH outbox (lane; 0: the account's) → entry up to which events were delivered, or have a retry job. */
     cursors: (id: string) => `${prefix}:endpoint:${id}:cursors`,
     /** STREAM of what the endpoint answered lately; failures have one of their own, so that successes do not drive them out. */
     attempts: (id: string, of: 'succeeded' | 'failed') => `${prefix}:endpoint:${id}:${of}`,
@@ -344,7 +344,7 @@ export const eventKeys = (account: number) => {
   }
 }
 /**
- * ZSET id of a notice → when what it tells of happened (ms), of an account, or of the installation as account 0.
+ * ZSET id of a notice → when it happened (ms), of an account, or of the installation as account 0.
  * notice-keep.lua makes those of `noticeKeys` from it, and of each kind a STRING that counts those of the minute.
  */
 export const noticesKey = (account: number): string => `lw:{e${account}}:notices`
@@ -405,7 +405,7 @@ export const receivedMediaKeys = {
   due: 'lw:{received-media}:due:',
   /** HASH the same → how often it was tried, and with `file ` before it the id its file gets. It expires. */
   tries: 'lw:{received-media}:tries:',
-  /** STRING: that the gallery of the account is full was told today. */
+  /** STRING: a full gallery of the account was reported today. */
   told: (account: number) => `lw:{received-media}:told:${account}`,
 }
 

@@ -8,7 +8,7 @@ const holdScript = defineScript(import.meta.url, 'hold-lease')
 const deleteIfScript = defineScript(import.meta.url, 'delete-if')
 
 /**
- * Makes `holder` the holder of the key for `ms`, or prolongs that. False while somebody else holds it, and with
+ * Makes `holder` the holder of the key for `ms`, or renews that. False while another one holds it, and with
  * `mayTake` false also when nobody does. Works on a full Redis.
  */
 export async function holdLease(
@@ -29,7 +29,7 @@ export const ELECTED_MS = 3_000
 
 /** A holder that died frees the lock after this. */
 const LOCK_MS = 10_000
-/** How long somebody who comes second waits for it. */
+/** How long a second caller waits for it. */
 const WAIT_MS = 15_000
 const ASK_AGAIN_MS = 50
 
@@ -54,7 +54,7 @@ export async function withLock<T>(
       if ((await redis.get(key)) !== holder) throw new Error('This took too long and nothing was changed; try again.')
     })
   } finally {
-    // Unless it has run out and belongs to somebody else by now.
+    // Unless it has expired and belongs to another holder by now.
     await deleteIf(redis, key, holder)
   }
 }

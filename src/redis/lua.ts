@@ -18,8 +18,8 @@
 //   local record, job, cooldown = unpack(KEYS, 3 * i, 3 * i + 2)
 //   local ulid, kind, attempt, detail = unpack(each[i], 1, 4)
 //
-// Keys go to Redis one by one, since a cluster looks at them; all arguments go packed, as one, in the order of the
-// head. The names of the head are compared with the code when a script is loaded, and with what is given at every run;
+// Keys go to Redis one by one, since a cluster routes by them; all arguments go packed, as one, in the order of the
+// head. The names of the head are compared with the code when a script is loaded, and with the arguments at every run;
 // in the code Redis itself refuses a name that nobody declared. A script gets the fields and letters of what is stored
 // from tables of TypeScript (`Constants`) and has them as `FIELD.state`. `redisNowMs()` is there in every script: the
 // clock of Redis, epoch ms. `trustedNowMs()` is the same for scripts that take something away by the time: while the
@@ -57,7 +57,7 @@ interface How {
   replicated?: boolean
 }
 
-/** Lua knows no undefined: what is not given is nil. */
+/** Lua has no undefined: a missing value is nil. */
 const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 /** Redis' cmsgpack does not know MessagePack's own kind for bytes: they are packed as a string, which in Lua is bytes. */
@@ -200,7 +200,7 @@ interface Taken {
   args: Names
 }
 
-/** The names at the head of a script. Throws when its code takes other ones, or never looks at one. */
+/** The names at the head of a script. Throws when its code takes other ones, or never uses one. */
 function headOf(script: string, source: string): Taken & { each: Taken } {
   const named = (title: string) => namesUnder(script, title, source)
   const head = { keys: named('Keys'), args: named('Arguments') }
@@ -252,7 +252,7 @@ function keysFor({ keys }: Taken, given: Keys): string[] {
   return keys.names.map((name) => given[name] ?? '')
 }
 
-/** The values in the order of the names; what is not given at the end is left out, which reads as nil as well. */
+/** The values in the order of the names; missing values at the end are left out, which reads as nil as well. */
 function argumentsFor({ args }: Taken, given: Arguments) {
   refuseMissing(args, given)
   const list = args.names.map((name) => given[name])

@@ -30,7 +30,7 @@ export async function setNewest(
   return reply.parse(await script(redis, { record: key }, { field, at: atMs, rank, value, writes, most }))
 }
 
-/** What such a field holds; undefined for one that nobody wrote. */
+/** The report in such a field; undefined if there is none. */
 export function readReported(text: string | null | undefined): Required<Reported> | undefined {
   const [, at, rank, value] = /^(\d+) (\d+) (.*)$/s.exec(text ?? '') ?? []
   return value === undefined ? undefined : { atMs: Number(at), rank: Number(rank), value }

@@ -1,5 +1,5 @@
-// Who hears of what happens to messages: metrics and history. An observer belongs to a connection, because everything
-// that happens is written over one; so the place that writes a change tells of it in one line, and nobody in between has
+// Observers of what happens to messages: metrics and history. An observer belongs to a connection, because everything
+// that happens is written over one; so the code that writes a change reports it in one line, and nothing in between has
 // to hand anything on. An observer only counts in memory: it must neither throw nor wait.
 
 import type { Limit } from '../kernel/refusal.ts'
@@ -46,14 +46,14 @@ export interface RuleWait {
   why: (typeof RULE_WAIT_REASONS)[number]
 }
 
-/** What WhatsApp told besides messages: the field of its webhook and its own word for what happened. */
+/** An account update: the field of its webhook and its event. */
 export interface Noticed {
   field: string
   event: string | undefined
   isKnown: boolean
 }
 
-/** What can be heard of. */
+/** What can be observed. */
 export interface Observer {
   /** Messages were queued: one, a batch, or the next ones of a campaign. `tookMs` of those that somebody waited for. */
   accepted(of: { lane: number; class: MessageClass; count: number }): void
@@ -66,11 +66,11 @@ export interface Observer {
   tookIn(outcome: 'done' | 'refused'): void
   /** A campaign was paused, and not by a person: WhatsApp stops its template, or too many of its messages fail. */
   campaignPaused(why: 'template' | 'failures'): void
-  /** A message waits for one of WhatsApp's own rules; told again each time that it asks. */
+  /** A message waits for one of WhatsApp's own rules; reported at each check. */
   ruleWaits(of: RuleWait): void
   /** WhatsApp dropped a message that it had held. */
   heldDropped(): void
-  /** WhatsApp told something new besides messages. */
+  /** A new account update came. */
   noticed(of: Noticed): void
   /** An endpoint took an event, so long after it was written down. */
   eventDelivered(ms: number): void
@@ -97,7 +97,7 @@ export const nobody: Observer = {
   refusedBy: () => undefined,
 }
 
-/** Two observers as one: both hear of what becomes of messages, and the first alone of all else. */
+/** Two observers as one: both get the events of messages, the first alone all others. */
 export const both = (one: Observer, other: Observer): Observer => ({
   accepted(of) {
     one.accepted(of)
@@ -122,10 +122,10 @@ export const both = (one: Observer, other: Observer): Observer => ({
 
 const observers = new WeakMap<Redis, Observer>()
 
-/** From now on `observer` hears of everything that is written over this connection. */
+/** Registers `observer` for everything that is written over this connection. */
 export function observe(redis: Redis, observer: Observer): void {
   observers.set(redis, observer)
 }
 
-/** Whom to tell of what was written over this connection. */
+/** The observer of this connection. */
 export const observerOf = (redis: Redis): Observer => observers.get(redis) ?? nobody

@@ -12,7 +12,7 @@
 import type { Redis } from './connect.ts'
 import { checkedKey, forgetKey, recallKey, rememberKey } from './idempotency.ts'
 
-/** What a key stands for: the account's, on one route. `digest` is asked for only where there is a key. */
+/** A key of an account on one route. `digest` is called only if there is a key. */
 export interface OnceKey {
   account: number
   route: string
@@ -24,7 +24,7 @@ export interface OnceKey {
 /** The steps. A Refusal that one of them throws is the answer. */
 export interface OnceSteps<W, T> {
   /**
-   * Checks the request and says what shall be made under which name; with `kept`, the name that the key stands for already,
+   * Checks the request and returns what to make under which name; with `kept`, the name that the key maps to already,
    * the work for that one. Nobody checks a repeat again whose thing exists: it gets its answer even when it would be
    * refused by now.
    */
@@ -33,7 +33,7 @@ export interface OnceSteps<W, T> {
   make: (name: string, work: W) => Promise<T>
   /** What there is under the name; undefined when it was never made. Not asked without a key. */
   find: (name: string) => Promise<T | undefined>
-  /** Whether nobody can make anything under the name any more, for good. Then the key is free for another name. */
+  /** Whether nothing can ever be made under the name any more. Then the key is free for another name. */
   isSpent?: (name: string) => Promise<boolean>
 }
 

@@ -28,7 +28,7 @@ const least = new WeakMap<Redis, number>()
 /** Servers whose replicas did not answer the last time. */
 const failing = new WeakMap<Redis, Set<string>>()
 
-/** From now on what is sent by `sendReplicated` on this connection waits for so many replicas. */
+/** Makes `sendReplicated` on this connection wait for so many replicas. */
 export function requireReplicas(redis: Redis, replicas: number): void {
   if (replicas > 0) least.set(redis, replicas)
 }

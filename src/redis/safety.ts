@@ -32,8 +32,8 @@ const WANTED: readonly { name: string; expected: string; loses: string }[] = [
 ]
 
 /**
- * How the settings stand that can lose messages, of every primary, and whether it has the replicas that are waited for.
- * What a managed Redis does not let be asked is taken as wrong, since nobody can know it is right. Where there is anything
+ * The settings of every primary that can lose messages, and whether it has the required replicas.
+ * A setting that a managed Redis does not show counts as wrong, since it is unknown. Where there is anything
  * else to say, that follows.
  */
 export async function redisSettings(redis: Redis): Promise<RedisSetting[]> {
@@ -69,7 +69,7 @@ export async function evictedKeys(redis: Redis): Promise<number> {
   return infos.reduce((sum, info) => sum + bytesOf(info, 'evicted_keys'), 0)
 }
 
-/** Settings by which a snapshot that fails, as on a full disk, makes Redis refuse every write. Those that nobody can ask are left out. */
+/** Settings by which a snapshot that fails, as on a full disk, makes Redis refuse every write. Hidden ones are left out. */
 async function stoppingOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> {
   const found = await Promise.all(nodes.map((node) => readConfig(node).catch(() => new Map<string, string>())))
   const isStopping = found.some(
@@ -134,7 +134,7 @@ export async function redisProblems(redis: Redis): Promise<string[]> {
   return wrongOf([...settings, ...losses])
 }
 
-/** The sentences about what is not as it must be. */
+/** A sentence for each wrong setting. */
 export const wrongOf = (settings: readonly RedisSetting[]): string[] =>
   settings.flatMap(({ ok, sentence }) => (ok ? [] : [sentence]))
 
@@ -212,7 +212,7 @@ async function everyNode(redis: Redis): Promise<{ all: RedisNode[]; close: () =>
     if (copy.status !== 'ready') await new Promise<void>((resolve) => copy.once('ready', () => resolve()))
     return { all: copy.nodes('all'), close: () => copy.disconnect() }
   }
-  // Of a single server nobody promises that its replicas can be reached from here, nor that one takes its place.
+  // For a single server it is unknown whether its replicas can be reached from here, or one takes over.
   if (!redis.options.sentinels) return { all: [redis], close: () => {} }
   const { tls, username, password } = redis.options
   const access = { ...named('username', username ?? undefined), ...named('password', password ?? undefined) }

@@ -36,7 +36,7 @@ const known = new WeakMap<Redis, Map<string, Known>>()
 
 const upMs = (): number => uptime() * 1_000
 
-/** What the clock of the key's server should say now (ms); undefined before the first look at it. */
+/** What the clock of the key's server should show now (ms); undefined before the first reading. */
 export function expectedRedisMs(redis: Redis, key: string): number | undefined {
   const found = known.get(redis)?.get(serverOf(redis, key))
   return found && performance.now() + found.aheadMs

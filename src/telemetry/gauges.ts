@@ -1,5 +1,5 @@
-// How the whole installation stands, as Prometheus takes it. Every process that is asked tells the same, so that any one
-// of them is enough: read from Redis at most every 5 s, however often and by how many it is asked.
+// Gauges of the whole installation for Prometheus. Every process exports the same, so that scraping any one of them is
+// enough: read from Redis at most every 5 s, however often it is scraped.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import type { Redis } from '../redis/connect.ts'
@@ -9,7 +9,7 @@ import type { LaneLabels } from './metrics.ts'
 import { type Installation, readInstallation } from './store/installation.ts'
 import type { PortfolioGauges, RuleGauges } from './store/provider-rules.ts'
 
-/** What was read is told for so long. */
+/** How long a reading is exported. */
 const FRESH_MS = 5_000
 /** A Redis that has not answered by then is taken to be away; a scrape must end. */
 const ANSWER_MS = 8_000
@@ -19,7 +19,7 @@ const ofEvents =
   ({ events }: Installation): number =>
     Number(events[figure] ?? 0)
 
-/** What is told of the installation: name, help, value. */
+/** Gauges of the installation: name, help, value. */
 const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value: (all: Installation) => number])[] = [
   ['laneway_workers', 'Workers that are alive.', ({ workers }) => workers],
   ['laneway_lanes', 'Lanes that there are.', ({ owners }) => owners.size],
@@ -53,7 +53,7 @@ const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value
   ['laneway_redis_limit_bytes', 'Memory that Redis may use; 0: no limit.', ({ redis }) => redis.limitBytes],
 ]
 
-/** What is told of each portfolio: name, help, value; null is told of none. */
+/** Gauges of each portfolio: name, help, value; null is not exported. */
 const OF_PORTFOLIOS: readonly (readonly [name: string, help: string, value: (of: PortfolioGauges) => number | null])[] =
   [
     [
@@ -156,7 +156,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
       publish(all)
       up.set(1)
     } catch {
-      // What was true a while ago is not told as if it still were.
+      // Old values are not exported as if they were current.
       clear()
       up.set(0)
     }
@@ -174,7 +174,7 @@ export function createGauges(registry: Registry, labelOf: LaneLabels, clock: () 
       await reading
     },
 
-    /** How the lanes stand, as text; written once for what was read once. */
+    /** The lanes' figures as text; written once per reading. */
     async textOfLanes(): Promise<string> {
       if (lanesText !== undefined) return lanesText
       const before = lanes

@@ -74,7 +74,7 @@ export function boundOf(lane: {
   return lane.isAtPace ? 'pace' : (lane.byWorkers ?? 'nothing')
 }
 
-/** It could send more, had it more in flight. Of the other bounds the state of the lane tells. */
+/** It could send more with more in flight. For the other bounds see the state of the lane. */
 export const isShortOfRoom = ({ bound }: { bound: LaneBound }): boolean =>
   bound === 'memory' || bound === 'share' || bound === 'answer_time'
 

@@ -1,4 +1,4 @@
-// The table of what metrics tell of each lane, and how it is written for Prometheus. Written by hand, where all else is
+// The table of metrics of each lane, and how it is written for Prometheus. Written by hand, where all else is
 // prom-client's: of a thousand lanes there are 23,000 series, and keeping each by its labels only to write all of them
 // took most of a scrape.
 
@@ -7,7 +7,7 @@ import { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import { boundOf, type LaneBound, type Served, together } from './lane-bound.ts'
 import type { RestReason } from './store/provider-rules.ts'
 
-/** A lane with work: how it stands, and what is known of its sender. */
+/** A lane with work: its figures, and those of its sender. */
 export interface LaneGauges extends LaneStats {
   /** Messages per second; 0 when the sender is gone. */
   rate: number
@@ -184,7 +184,7 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
 ]
 
-/** Brings together how lanes with work stand and what workers say of those that they serve, by label. */
+/** Joins the figures of lanes with work and the workers' figures of the lanes that they serve, by label. */
 export function labelled(
   lanes: readonly LaneGauges[],
   served: ReadonlyMap<number, Served>,

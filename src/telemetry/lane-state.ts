@@ -1,4 +1,4 @@
-// Why a lane does not send, decided in this one place from what is known of it. Pure: what is known is read by
+// Why a lane does not send, decided in this one place from its figures. Pure: the figures are read by
 // live/snapshots.ts, and shown by the console and `top` as it is said here.
 
 import { spanText } from './durations.ts'

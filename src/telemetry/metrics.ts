@@ -11,7 +11,7 @@ const SHORT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** Waiting for a turn, and the way to the recipient: until an hour. */
 const LONG_BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600]
 
-/** The observer that feeds the counters and histograms of a process, which stand in this registry. */
+/** The observer that feeds the counters and histograms of a process in this registry. */
 export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer {
   const registers = [registry]
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) =>
@@ -164,7 +164,7 @@ export function createWorkerGauges(registry: Registry) {
     new Gauge({
       ...{ name, help, registers: [registry] },
       collect() {
-        // Without a worker it tells nothing: a reset would leave a 0.
+        // Without a worker it is not exported: a reset would leave a 0.
         this.remove()
         for (const count of inFlight) this.inc(value(count()))
       },

@@ -4,7 +4,7 @@
 import { ACCOUNT_UPDATE_FIELDS } from '../providers/account-updates.ts'
 import type { Noticed } from '../redis/observe.ts'
 
-/** The label of a field that nobody knows. Its words mean nothing, so that it has none. */
+/** The label of an unknown field, whose events get no label. */
 const UNKNOWN_FIELD = 'other'
 
 const FIELDS: ReadonlySet<string> = new Set([...ACCOUNT_UPDATE_FIELDS, 'user_preferences', 'user_actions', 'errors'])

@@ -1,4 +1,4 @@
-// Shapes of what the console and `top` show: how everything stands at one moment, filled in by live/snapshots.ts, and the
+// Schemas of what the console and `top` show: the state at one moment, filled in by live/snapshots.ts, and the
 // history as a chart wants it, filled in by live/series.ts.
 import { z } from 'zod'
 import { CAMPAIGN_STATES } from '../model/campaigns/lifecycle.ts'
@@ -174,7 +174,7 @@ export interface Scope {
 /** Everything there is. */
 export const SCOPE_OF_ALL: Scope = Object.freeze({ account: undefined, senders: [] })
 
-/** A text that is the same for all who look at the same. */
+/** A key that is the same for all viewers of the same scope. */
 export const scopeKey = ({ account, senders }: Scope): string =>
   `${account ?? 'all'}${senders.length === 0 ? '' : ` ${[...senders].sort((one, other) => one - other).join()}`}`
 

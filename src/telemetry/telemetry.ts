@@ -1,4 +1,4 @@
-// All that a process counts and tells of itself and of the installation, in one piece: made once per process, given to
+// Everything that a process counts and exports, in one piece: made once per process, given to
 // its parts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { collectDefaultMetrics, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client'

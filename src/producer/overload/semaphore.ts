@@ -1,7 +1,7 @@
 // Semaphores: how much work of one kind is done at the same time, over all accounts and for each of them.
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
-/** Gives the place back. Calling it again changes nothing. */
+/** Releases the permit. Idempotent. */
 export type Release = () => void
 
 export type Semaphore = ReturnType<typeof createSemaphore>

@@ -11,7 +11,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { campaignCountsKey, campaignKey, campaignsOfAccountKey } from '../../redis/keys.ts'
 import { isInScope, type Scope, type SnapshotCampaign } from '../snapshot.ts'
 
-/** Of each account so many of the newest are looked at, besides those that a worker looks after. */
+/** How many of an account's newest campaigns are read, besides the active ones. */
 const NEWEST = 20
 const ACCOUNTS_MAX = 100
 /** Shown at most, and of those that are over. */
@@ -89,7 +89,7 @@ export function createCampaignReader(redis: Redis) {
   }
 
   return {
-    /** `active` are ids of those that a worker looks after; `lanes` are theirs, as they stand. */
+    /** `active`: ids of active campaigns; `lanes`: the state of their lanes. */
     async read(
       accounts: readonly number[],
       active: readonly string[],
@@ -110,7 +110,7 @@ export function createCampaignReader(redis: Redis) {
       return [...on.sort(liveliestFirst), ...over.slice(0, MOST_OVER)].slice(0, MOST).map(({ lane, ...campaign }) => {
         const { rate, isPaused, cooldown, nowMs, resting } = lanes.get(lane) ?? NO_LANE
         const { state } = campaign
-        // What was measured lately says nothing of a lane that stands.
+        // A recent measurement means nothing for a stopped lane.
         const rests = state === 'running' ? resting : undefined
         const measured = cooldown || rests ? 0 : campaign.rate_per_s
         const until = cooldown?.until ?? rests?.until

@@ -3,7 +3,7 @@
 // program that looks once, the latest whole period of the history tells it.
 import { COUNTED, type Counted, FINE, parseFields } from '../history.ts'
 
-/** What a rate is told of. */
+/** The figures that have a rate. */
 const RATED = ['accepted', 'sent', 'delivered', 'failed'] as const satisfies readonly Counted[]
 export type Rates = Record<(typeof RATED)[number], number>
 const NONE: Readonly<Rates> = { accepted: 0, sent: 0, delivered: 0, failed: 0 }
@@ -40,7 +40,7 @@ export function createRateMeter(spark: number) {
       return periodOf(nowMs) - (firstLookAtMs === undefined ? spark : Math.min(spark, back)) * FINE.everyMs
     },
 
-    /** Takes a look: what is stored of periods, by when they begin. */
+    /** Adds the stored periods, by their start. */
     look(nowMs: number, found: readonly (readonly [atMs: number, stored: string])[]): void {
       const risen = { ...NONE }
       for (const [atMs, stored] of found) {
@@ -69,7 +69,7 @@ export function createRateMeter(spark: number) {
       const rates = { ...NONE }
       const isWatched = firstLookAtMs !== undefined && nowMs - firstLookAtMs >= WINDOW_MS
       const whole = periods.get(periodOf(nowMs - WRITTEN_AFTER_MS) - FINE.everyMs)
-      // While nobody looked, counts rose as well: they are of all that time, not of these ten seconds.
+      // Counts also rose while nobody was watching: they belong to all that time, not to these ten seconds.
       const coveredMs = Math.max(WINDOW_MS, nowMs - (looks[0]?.fromMs ?? nowMs))
       for (const name of RATED) {
         const risen = looks.reduce((sum, look) => sum + look.risen[name], 0)

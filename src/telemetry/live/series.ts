@@ -11,7 +11,7 @@ import { readStats } from '../store/history.ts'
 /** One answer is good for so long: the periods are of 10 s and of 5 min. */
 const GOOD_FOR_MS: Readonly<Record<Span, number>> = { hour: 3_000, week: 60_000 }
 const ANSWERS_MAX = 200
-/** Charts that are kept, and for how long after somebody last asked. */
+/** Charts in the cache, and how long after the last request they stay. */
 const KEPT_MAX = 50
 const KEPT_MS = 60_000
 /** A process writes what it counted every 3 s; one that could not write for longer than this is seen by a whole read. */

@@ -1,4 +1,4 @@
-// Takes snapshots of how everything stands, of one account or of the whole installation. What it has seen before it keeps,
+// Takes snapshots of the current state of one account or of the whole installation. It keeps earlier readings,
 // so that a look each second reads only what may have changed; a program that looks once pays for one look.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
@@ -28,13 +28,13 @@ import { createCampaignReader } from './campaigns.ts'
 import { createMachineryReader, type Machinery, readFailures } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates, rounded } from './rates.ts'
 
-/** Lanes without work that are looked at each time: they can be paused, and have dead letters. */
+/** Idle lanes that are read each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
 /** Lanes that are asked about in one event-loop tick. */
 const LANES_A_TURN = 25
-/** Failures by code are read when a look finds new ones, and so often all the same: not every lane is looked at each time. */
+/** Failures by code are read when there are new ones, and at least this often: not every lane is read each time. */
 const FAILURES_EVERY_MS = 10_000
-/** What nobody has looked at for so long is forgotten; of more lanes and scopes than these, those looked at last are kept. */
+/** Unused entries are dropped after this; of more lanes and scopes than these, the most recently used are kept. */
 const KEPT_MS = 60_000
 const LANES_KEPT = 100_000
 const SCOPES_KEPT = 1_000
@@ -73,7 +73,7 @@ interface Known {
 interface KnownScope {
   failures: Snapshot['failures']
   failuresAtMs: number
-  /** Where the next look at lanes without work begins. */
+  /** Where the next round over idle lanes begins. */
   idleFrom: number
 }
 
@@ -105,7 +105,7 @@ export function createSnapshots(redis: Redis) {
     }
   }
 
-  /** The lanes to look at: those with work, and some of the others in turn. */
+  /** The lanes to read: those with work, and some of the others in turn. */
   async function toLookAt(own: ReadonlySet<number>, scope: KnownScope): Promise<number[]> {
     if (own.size <= IDLE_AT_ONCE) return [...own]
     const busy = new Set((await lanesWithWork(redis)).filter((lane) => own.has(lane)))
@@ -154,7 +154,7 @@ export function createSnapshots(redis: Redis) {
   }
 
   return {
-    /** One of what they look at. Rejects when Redis is away. */
+    /** Takes a snapshot of a scope. Rejects when Redis is away. */
     async take(scope: Scope = SCOPE_OF_ALL): Promise<Snapshot> {
       const nowMs = Date.now()
       const { account } = scope
@@ -181,7 +181,7 @@ export function createSnapshots(redis: Redis) {
         known.failures = await readFailures(redis, account === undefined ? 'all' : [...own], nowMs)
         known.failuresAtMs = nowMs
       }
-      // Looked at this time or not, somebody looks at its account.
+      // Read this time or not, its account is in use.
       const found = [...own].flatMap((lane) => {
         const here = lanes.get(lane)
         return here?.live === undefined ? [] : { known: here, live: here.live }
@@ -221,7 +221,7 @@ export function createSnapshots(redis: Redis) {
   }
 }
 
-/** The lane as it stands; undefined when there is no such sender any more. */
+/** The current state of the lane; undefined when its sender is gone. */
 async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | undefined> {
   const [stats, sender] = await Promise.all([
     readLaneStats(redis, lane),

@@ -1,5 +1,5 @@
-// How the whole installation stands. Read for metrics by the process that is asked, and for the history by the worker
-// that sweeps; only lanes with work are looked at, so idle lanes cost nothing.
+// The state of the whole installation, read for metrics by the scraped process, and for the history by the sweeper; only lanes
+// with work are read, so idle lanes cost nothing.
 import { countWaitingMedia } from '../../gallery/received-media.ts'
 import { INTAKE_QUEUE } from '../../jobs/intake.ts'
 import { intakeJobKey, intakeKeys, JOB } from '../../lanes/bullmq/layout.ts'
@@ -14,7 +14,7 @@ import { type Served, servedLanes } from '../lane-bound.ts'
 import type { LaneGauges } from '../lane-measures.ts'
 import { type RuleGauges, readRuleGauges, restingCampaigns } from './provider-rules.ts'
 
-/** How the installation stands at one moment. */
+/** The state of the installation at one moment. */
 export interface Installation {
   workers: number
   /** Lane → account, of every lane that there is. */
@@ -24,12 +24,12 @@ export interface Installation {
   /** What the workers say of the lanes that they have open. */
   served: ReadonlyMap<number, Served>
   intake: { waiting: number; oldestSeconds: number }
-  /** Figures of events, as the relay has written them lately; nothing where nobody listens. */
+  /** Figures of events, as written by the relay; undefined without listeners. */
   events: Readonly<Record<string, string>>
   /** Files of received messages that wait to be fetched. */
   receivedMedia: number
   redis: { problems: number; usedBytes: number; limitBytes: number }
-  /** How WhatsApp's own rules stand. */
+  /** The state of WhatsApp's own rules. */
   rules: RuleGauges
 }
 

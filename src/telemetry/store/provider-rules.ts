@@ -1,4 +1,4 @@
-// How WhatsApp's own rules stand, for metrics: portfolios with their budget and their held messages, lanes of senders without
+// The state of WhatsApp's own rules, for metrics: portfolios with their budget and their held messages, lanes of senders without
 // a portfolio that have held ones, and what keeps the campaigns of a lane.
 
 import type { LaneStats } from '../../lanes/stats.ts'
@@ -9,7 +9,7 @@ import { heldNow, lanesHolding, usage } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 
-/** Portfolios, and lanes without one, that are told of: each has series of its own. */
+/** Portfolios, and lanes without one, that are exported: each has series of its own. */
 const MOST = 1_000
 
 /** Messages that WhatsApp holds of one portfolio, or of a lane whose sender belongs to none. */
