@@ -64,7 +64,7 @@ const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’�
 export function createTextReader(said?: Encoding) {
   /** Undefined as long as all of it is ASCII. */
   let encoding = said
-  /** Nothing else is looked for: somebody said so, or there is a mark. */
+  /** No detection: the encoding was given, or there is a byte order mark. */
   let isCertain = said !== undefined
   let hasBegun = false
   let decoder: { of: Encoding; text: InstanceType<typeof TextDecoder> } | undefined
@@ -84,7 +84,7 @@ export function createTextReader(said?: Encoding) {
     return bytes.subarray(mark?.length)
   }
 
-  /** How many bytes are whole characters; the first one beyond ASCII tells the encoding. */
+  /** How many bytes are whole characters; the first one beyond ASCII decides the encoding. */
   function wholeCharacters(bytes: Uint8Array, isLast: boolean): number {
     let at = 0
     while (at < bytes.length) {

@@ -3,7 +3,7 @@ import { type Parser, parse } from 'csv-parse'
 import type { Separator } from './csv-head.ts'
 import { createYielder } from './yield-to-loop.ts'
 
-/** A record that does not end: nobody can tell where the next one begins. */
+/** A record that does not end: the start of the next one is unknown. */
 export class EndlessRecordError extends Error {
   override name = 'EndlessRecordError'
   /** Line that it begins on, from 1. */
@@ -27,7 +27,7 @@ export interface CsvRecord {
 
 /** A record is a few cells; one that grows past this has an open quote somewhere, and memory must stay flat. */
 export const MAX_RECORD_BYTES = 64 * 1024
-/** The parser counts what stands in cells. Separators make cells in which nothing stands, and each takes memory as well. */
+/** The parser counts the text of cells. Separators make empty cells, and each takes memory as well. */
 export const MAX_RAW_BYTES = 4 * MAX_RECORD_BYTES
 /** A piece counts as much as the characters of a whole turn. */
 const PIECES_WEIGH = Number.POSITIVE_INFINITY
@@ -61,7 +61,7 @@ export async function* csvRecords(
         parsed.push({ line, cells: cells.map(cellOf), bytes: info.bytes })
         return undefined
       },
-      // The fault is told to the callback as well.
+      // The callback gets the fault as well.
     }).on('error', () => {})
   let parser: Parser | undefined
   /** Resolves once the bytes are parsed; without bytes, at the end of the file. False when there is no going on. */

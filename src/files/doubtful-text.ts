@@ -1,5 +1,5 @@
-// Text that came out of a file as it stands there, and was probably meant otherwise: read in the wrong encoding, or written
-// for a web page. It could be right, so it is neither changed nor refused; somebody is asked.
+// Detects text that was probably read in the wrong encoding, or written for a web page. It could be right, so it is neither
+// changed nor refused; it becomes a question to a person.
 
 /** What makes a text doubtful. */
 type Doubt = 'twice' | 'high' | 'entities'

@@ -39,7 +39,7 @@ export function openFolder(root: string): FileStore {
 
     async read(name, part) {
       try {
-        // Opened first, so that what is not there is told before the first byte.
+        // Opened first, so that a missing file fails before the first byte.
         const handle = await open(pathOf(name), 'r')
         if (part !== undefined && part.to <= part.from) {
           await handle.close()

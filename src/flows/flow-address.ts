@@ -1,4 +1,4 @@
-// Setting where an account's own server is asked, over HTTP and on the command line, by the same rule as endpoints of events.
+// Sets the address of an account's own server for flows, over HTTP and on the command line, by the same rule as endpoints of events.
 
 import { invalidFields } from '../kernel/refusal.ts'
 import type { Seal } from '../kernel/seal.ts'
@@ -27,7 +27,7 @@ export async function changeFlowAddress(
   const unsafe = address === null ? undefined : await whyUnsafe(createTargetRule(allowPrivate), address)
   if (unsafe !== undefined) throw invalidFields([{ path: 'address', message: unsafe }])
   const isNew = address !== null && !(await hasFlowSecret(redis, seal, account))
-  // First, so that nothing is asked unsigned.
+  // First, so that no request is unsigned.
   const secret = isNew ? await rotateFlowSecret(redis, seal, account) : null
   await setFlowAddress(redis, account, address)
   return secret

@@ -1,4 +1,4 @@
-// What a flow asks of its endpoint once it is opened, and how the account that it belongs to is asked.
+// The requests of an opened flow, and the request to the account's own server.
 import { z } from 'zod'
 import { textUpTo } from '../kernel/bounded.ts'
 

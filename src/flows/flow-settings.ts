@@ -43,7 +43,7 @@ export async function flowKeys(redis: Redis, seal: Seal, account: number): Promi
   return (await accountSecrets(redis, seal, account, KEY)).map((text) => keyObjectOf(readKey(text).key))
 }
 
-/** Where the account's own server is asked, and what that is signed with; undefined when it is asked nowhere. */
+/** The address of the account's own server, and its signing secrets; undefined without an address. */
 export async function flowTarget(
   redis: Redis,
   seal: Seal,
@@ -70,7 +70,7 @@ function shownKey(text: string): FlowSettings['keys'][number] {
   return { id, created_at: new Date(createdMs).toISOString(), public_key: pem }
 }
 
-/** Sets the address; null: nobody is asked any more. */
+/** Sets the address; null removes it. */
 export async function setFlowAddress(redis: Redis, account: number, address: string | null): Promise<void> {
   if (address === null) await redis.hdel(accountKey(account), ADDRESS)
   else await redis.hset(accountKey(account), ADDRESS, address)
@@ -97,6 +97,6 @@ export async function addFlowSecret(redis: Redis, seal: Seal, account: number, s
   await addWebhookSecret(redis, seal, account, SECRET, secret)
 }
 
-/** Whether anything signs what the account's server is asked. */
+/** Whether requests to the account's server can be signed. */
 export const hasFlowSecret = async (redis: Redis, seal: Seal, account: number): Promise<boolean> =>
   (await presentSecrets(redis, seal, account, SECRET)).length > 0

@@ -19,7 +19,7 @@ const REMOVING_MS = 60_000
 const SURE_MS = 20_000
 const ASK_AGAIN_MS = 50
 
-/** Where content stands in the file store: the `path` of a gallery file. */
+/** The name of content in the file store: the `path` of a gallery file. */
 export const contentPath = (hash: string): string => `gallery/${hash.slice(0, 2)}/${hash}`
 
 /**

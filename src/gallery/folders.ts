@@ -29,7 +29,7 @@ const folderSchema = z.object({
 /** A folder with the number of its active files, which is counted when it is read and stored nowhere. */
 export type Folder = z.infer<typeof folderSchema> & { file_count: number }
 
-/** An id for a new folder; one that nobody uses leaves a gap. */
+/** An id for a new folder; an unused one leaves a gap. */
 export const newFolderId = (redis: Redis): Promise<number> => nextId(redis, 'folder')
 
 /**

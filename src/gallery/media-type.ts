@@ -11,7 +11,7 @@ export interface MediaType {
   extension: string
 }
 
-/** How much of a file without a signature is looked at to decide whether it is text. */
+/** Bytes of a file without a signature that are examined to decide whether it is text. */
 const TEXT_PROBE_BYTES = 64 * 1024
 
 /** Old Office documents share one signature; only the name distinguishes them. */

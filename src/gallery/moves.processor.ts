@@ -38,7 +38,7 @@ export async function startMoves(deps: { redis: Redis; log: Log }) {
   worker.on('failed', (job, error) => log.error({ move: job?.id, err: error }, 'move.failed'))
   await worker.waitUntilReady()
   return {
-    /** Takes no more moves and finishes those in flight, at most for `limitMs`; others take up what is left then. */
+    /** Takes no more moves and finishes those in flight, at most for `limitMs`; other workers take the rest. */
     async stop(limitMs: number): Promise<void> {
       await closeWorker(worker, limitMs)
     },
@@ -57,7 +57,7 @@ async function moveJob(redis: Redis, log: Log, job: Pick<Job, 'id' | 'data'>): P
     log.info({ move: move.move, account: move.account, files: move.file_ids.length }, 'move.ended')
   } catch (error) {
     if (isRedisAway(error)) throw error
-    // A record that is not what Laneway wrote: no other try would end otherwise, and callers that wait must be told.
+    // A corrupt record: every further try would fail alike, and callers wait for an answer.
     await failMove(redis, move)
     throw unrecoverable(`A record of the gallery is broken: ${String(error)}`)
   }

@@ -13,7 +13,7 @@ import { createFolder, findFolder, newFolderId } from './folders.ts'
 export interface ReceivedMedium {
   account: number
   lane: number
-  /** What stands for the message's id, see `inboundDigest`. */
+  /** The digest of the message's id, see `inboundDigest`. */
   message: string
 }
 

@@ -19,7 +19,7 @@ export const ACCOUNT_UPDATE_FIELDS = [
 ] as const
 export type AccountUpdateField = (typeof ACCOUNT_UPDATE_FIELDS)[number]
 
-/** What became of a thing. Which thing it is, the news says. */
+/** One change. The update names its subject. */
 export type Change =
   | { of: 'template'; group: 'status' | 'category' | 'quality' | 'components'; value: string }
   /** `block`: why the number may not send, or empty that it may. */
@@ -28,7 +28,7 @@ export type Change =
   /** People that the business may write to first in 24 hours; null: any number of them. */
   | { of: 'portfolio'; group: 'limit'; value: number | null }
 
-/** What one field says; `details` hold words of WhatsApp and figures, nothing of people. */
+/** The content of one field; `details` hold words of WhatsApp and figures, nothing of people. */
 export interface FieldUpdate {
   /** WhatsApp's own word for what happened, if it has one. */
   event: string | undefined
@@ -48,7 +48,7 @@ export interface FieldUpdate {
 export interface AccountUpdate extends FieldUpdate {
   /** As the webhook names it; `other` where the name is none. */
   field: string
-  /** Whether the field was understood; else only its shape is told. */
+  /** Whether the field was understood; else only its shape is reported. */
   isKnown: boolean
   /** The account at WhatsApp that it comes from. */
   wabaId: string | undefined

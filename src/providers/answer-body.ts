@@ -46,12 +46,12 @@ function acceptedBy(
 
 /** WhatsApp takes it as usual. */
 const ACCEPTED = 'accepted'
-/** WhatsApp waits with sending it to see how people like the template; a webhook tells what it decided. */
+/** WhatsApp holds it to see how people like the template; a webhook brings the decision. */
 const HELD = 'held_for_quality_assessment'
 
 /** Longest word of WhatsApp that is kept. */
 const WORD_MAX = 64
-/** A word that nobody knows yet, such as `paused`: kept to be shown. Undefined for none. */
+/** An unknown word, such as `paused`: kept to be shown. Undefined for none. */
 function wordOf(said: unknown): string | undefined {
   const text = typeof said === 'string' ? said : JSON.stringify(said)
   const plain = withoutNumbers(text ?? '').replace(/\p{C}+/gu, ' ')

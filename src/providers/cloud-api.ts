@@ -91,7 +91,7 @@ const hasDocument = (components: readonly Component[] = []): boolean =>
       parameters?.some(({ type }) => type === 'document') || cards?.some((card) => hasDocument(card.components)),
   )
 
-/** A document by link with the name that stands in the link, unless it has one. */
+/** A document by link gets the name in the link, unless it has one. */
 function named(file: MessageFile, { kind }: FilePosition): MessageFile {
   if (kind !== 'document' || file.filename !== undefined || file.link === undefined) return file
   const filename = nameInLink(file.link)

@@ -126,7 +126,7 @@ async function read(
       signal: AbortSignal.timeout(limitsMs.whole),
     })
     if (statusCode !== 200) {
-      // What an error says is not for those who asked for a file; nobody hears how its connection ends.
+      // The body of an error is not for the client; how its connection ends is ignored.
       body.on('error', () => {}).destroy()
       // A redirect is no file: it could lead anywhere, with the token.
       return statusCode === 404 || statusCode === 410

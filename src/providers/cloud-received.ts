@@ -79,7 +79,7 @@ const some = <S extends z.ZodType>(item: S, name: string) =>
 const filled = <F extends object>(fields: F): F | undefined =>
   Object.values(fields).some((value) => value !== undefined) ? fields : undefined
 
-/** What was chosen is known by its id and has a title: where one of them is missing, the other stands for it. */
+/** A choice has an id and a title: if one of them is missing, the other replaces it. */
 const chosenAs = <F extends { id?: string | undefined; title?: string | undefined }>({ id, title, ...others }: F) => {
   const either = id || title
   return either === undefined ? undefined : { id: either, title: title || either, ...others }

@@ -44,7 +44,7 @@ const statusItem = z.object({
   timestamp: spare(webhookTime),
   biz_opaque_callback_data: spare(z.string().max(512)),
   pricing: z.unknown().optional(),
-  // Only the first is looked at: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
+  // Only the first is read: there is never another, and a list of 100,000 odd ones takes seconds to refuse.
   errors: spare(z.array(z.unknown()).transform(([first]) => reportedError.safeParse(first).data)),
 })
 

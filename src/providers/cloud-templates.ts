@@ -52,7 +52,7 @@ const pageSchema = z.object({
     .catch(undefined),
 })
 
-/** The page after a cursor, or the first. Never rejects. A page that is too much for WhatsApp is asked for in smaller ones. */
+/** The page after a cursor, or the first. Never rejects. A page that is too much for WhatsApp is requested in smaller ones. */
 export async function readTemplatePage(
   graph: Pick<GraphApi, 'ask'>,
   access: GraphAccess,

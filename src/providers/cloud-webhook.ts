@@ -46,11 +46,11 @@ const envelope = z.object({ entry: z.array(z.unknown()) })
 const entrySchema = z.object({ id: spare(idText), time: spare(webhookTime), changes: z.array(z.unknown()) })
 /** Some who forward webhooks leave the field out. */
 const change = z.object({ field: z.string().nullish(), value: z.unknown() })
-/** Each list stands for itself: what is wrong with one must not drop the other. */
+/** Each list is parsed separately: a fault in one must not drop the other. */
 const statusList = z.object({ statuses: z.array(z.unknown()).default([]) })
 const messageList = z.object({ metadata, messages: z.array(z.unknown()), contacts: z.array(z.unknown()).catch([]) })
 const preferenceList = z.object({ metadata, user_preferences: z.array(z.unknown()) })
-/** People of one change that are looked at: there is one per message at most. */
+/** People of one change that are read: there is one per message at most. */
 const PEOPLE_MAX = 1_000
 /** Changes of one webhook about something else than messages: WhatsApp brings a handful at a time. */
 const ACCOUNT_UPDATES_MAX = 1_000
@@ -66,7 +66,7 @@ const NAMES_CHANGED = 'user_id_update'
 /** Each field of a webhook that is understood, by the name that one subscribes to. */
 export const TAKEN_FIELDS: readonly string[] = ['messages', 'user_preferences', NAMES_CHANGED, ...ACCOUNT_UPDATE_FIELDS]
 
-/** Where a change stands: what its entry says of all of them. */
+/** The fields of an entry that apply to all of its changes. */
 interface Origin {
   wabaId: string | undefined
   atMs: number | undefined
@@ -110,7 +110,7 @@ function* readersOf(entries: readonly unknown[], content: WebhookContent): Gener
       } else {
         const before = foundIn(content)
         yield* readersOfChange(data.value, content, origin)
-        // What it holds is of a kind that nobody knows yet.
+        // Its content is of an unknown kind.
         if (foundIn(content) === before && saysMore(data.value))
           collect(content, origin, () => readAccountUpdate(field, data.value))
       }
@@ -130,7 +130,7 @@ const saysMore = (value: unknown): boolean =>
   value !== null &&
   Object.entries(value).some(([name, part]) => !FRAME.has(name) && !(Array.isArray(part) && part.length === 0))
 
-/** Adds what a change tells besides messages, if it does. */
+/** Adds the account update of a change, if there is one. */
 function collect(content: WebhookContent, origin: Origin, read: () => Read | undefined): void {
   if (content.accountUpdates.length >= ACCOUNT_UPDATES_MAX) {
     content.unreadable += 1

@@ -31,7 +31,7 @@ export interface GraphAccess {
 export type GraphEnd =
   /** `atMs`: the answer knows all that was so at this time, by WhatsApp's clock, which is never taken to be ahead of ours. */
   | { kind: 'answer'; body: unknown; atMs: number; backoffMs: number | undefined }
-  /** `backoffMs`: it is asked too often, and how long to wait, where it says so. */
+  /** `backoffMs`: WhatsApp throttles, and for how long, if it says so. */
   | GraphRefusal
   /** No answer that could be read; `cause` is a word for the log. */
   | { kind: 'unavailable'; cause: string }
@@ -107,7 +107,7 @@ const headerOf = (headers: Headers, name: string): string | undefined => {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Its clock at the answer, less the time that the question took; ours at the question where it tells no time. */
+/** WhatsApp's clock at the answer, less the duration of the request; our clock at the request if the answer has no time. */
 function momentOf(headers: Headers, startedMs: number, endedMs: number): number {
   const date = Date.parse(headerOf(headers, 'date') ?? '')
   return Number.isNaN(date) ? startedMs : Math.min(date - (endedMs - startedMs), startedMs)
@@ -161,10 +161,10 @@ const usageSchema = z.record(
 
 /** No backoff is longer than this, whatever an answer says. */
 const LONGEST_BACKOFF_MS = 3_600_000
-/** When all that is allowed is used, and nobody says for how long. */
+/** Backoff when the allowance is used up without an end. */
 const USED_UP_MS = 300_000
 
-/** What WhatsApp tells of how much of its allowance is used: how long to back off; undefined where something is left. */
+/** The backoff by WhatsApp's usage header; undefined while some of the allowance is left. */
 function backoffOf(headers: Headers): number | undefined {
   const text = headerOf(headers, 'x-business-use-case-usage')
   const usage = text === undefined ? undefined : usageSchema.safeParse(parseJson(text)).data

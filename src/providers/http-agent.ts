@@ -9,7 +9,7 @@ import { createConnection } from './http-connection.ts'
 import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
-/** How often we look for connections that nobody has used for too long. */
+/** How often idle connections are closed. */
 const LOOK_MS = 1_000
 const LIMITS = {
   /**
@@ -19,7 +19,7 @@ const LIMITS = {
   most: { h1: 4_000, h2: 80 },
   /** How many may be opening at a time: a burst opens no more than it still needs once they are there. */
   opening: 100,
-  /** The same until one of them has told the protocol: by HTTP/2 a single connection may be enough. */
+  /** The same until the protocol is known: by HTTP/2 a single connection may be enough. */
   openingFirst: 4,
 }
 /**
@@ -102,7 +102,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     return origin
   }
 
-  /** Nothing is kept of an origin that nobody is connected to. */
+  /** Drops origins without connections. */
   function forget(name: string, origin: Origin): void {
     const isUnused = origin.open.size + origin.opening + origin.waiting.size === 0
     if (isUnused && origins.get(name) === origin) origins.delete(name)

@@ -73,7 +73,7 @@ class JsonCall implements Call {
   private readonly deadline: Deadline
   private readonly slotEnd: Deadline
   private timer: NodeJS.Timeout
-  /** What the process had stood still when it began (stalls.ts). */
+  /** The stall mark at its beginning (stalls.ts). */
   private readonly stalledBefore: number
   private hasGrace = true
   /** The connection that it was given to. */
@@ -104,7 +104,7 @@ class JsonCall implements Call {
     return true
   }
 
-  /** A process that was stopped meanwhile hears of the connection before its timer fires, so the clock is asked. */
+  /** A process that was stopped meanwhile sees the connection before its timer fires, so the clock is checked. */
   private mayLeave(): boolean {
     if (isOver(this.deadline)) this.failed('timeout')
     else if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
@@ -223,7 +223,7 @@ const LAST_TURNS = 2
  */
 const MOST_GRACE_MS = 2_000
 const LEAST_GRACE_MS = 20
-/** Where it stood still for this part of its time, a call without an answer says nothing of the provider. */
+/** If the process stalled for this part of its time, a call without an answer proves nothing about the provider. */
 const MOST_STALLED = 0.5
 
 const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)

@@ -6,7 +6,7 @@ import type { TLSSocket } from 'node:tls'
 import { type Connection, type Protocol, STREAMS, type Writer } from './http-contract.ts'
 import { writeHttp1, writeHttp2 } from './http-writers.ts'
 
-/** Who hears of a connection. */
+/** Listeners of a connection. */
 export interface ConnectionHeard {
   /** By HTTP/2: how many requests the server takes at once over this connection, and so over its others. */
   takes(streams: number): void

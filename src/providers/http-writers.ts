@@ -62,7 +62,7 @@ export function writeHttp1(origin: string, socket: Socket, free: () => void): Wr
 /** The frame that opens a stream (RFC 9113, 6.2). Node names a frame that it did not send by this number. */
 const HEADERS_FRAME = 1
 
-/** Who hears of the connection. */
+/** Listeners of the connection. */
 export interface Http2Heard {
   /** It takes no more requests; those under way may still be answered. */
   takesNoMore(): void
@@ -95,7 +95,7 @@ export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): W
     goaway.lastStream = Math.min(goaway.lastStream, lastStream)
     heard.takesNoMore()
   })
-  // Each stream hears of it as well.
+  // Each stream is notified as well.
   session.on('error', heard.takesNoMore)
   session.on('remoteSettings', ({ maxConcurrentStreams = STREAMS }) => heard.takes(maxConcurrentStreams))
   // By itself it keeps no process running.
@@ -115,7 +115,7 @@ export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): W
   }
 }
 
-/** Sends one request, and tells its handler what undici would. `over` is called when nothing of it is left. */
+/** Sends one request, and calls its handler as undici would. `over` is called when nothing of it is left. */
 function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Call, over: () => void): void {
   let stream: ClientHttp2Stream
   let isAnswered = false

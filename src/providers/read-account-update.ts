@@ -23,7 +23,7 @@ const READERS: Readonly<Record<AccountUpdateField, z.ZodType<FieldUpdate>>> = {
 }
 const readers = new Map<string, z.ZodType<FieldUpdate>>(Object.entries(READERS))
 
-/** What a webhook tells, before we know whom it concerns. `atMs`: set where its items have a time and its entry has none. */
+/** An account update before its accounts are known. `atMs`: set where its items have a time and its entry has none. */
 export type Read = Omit<AccountUpdate, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
 
 /** What a field says; by its shape alone where it is not known. */
@@ -43,13 +43,13 @@ export function readAccountUpdate(field: string, value: unknown): Read {
   }
 }
 
-/** Items of a list that are looked at: there is one, or there are clicks of many people. */
+/** Items of a list that are read: there is one, or there are clicks of many people. */
 const ITEMS_MAX = 1_000
 const list = spare(z.array(z.unknown()).transform((items) => items.slice(0, ITEMS_MAX)))
 const reported = z.object({ metadata: spare(metadata), errors: list, user_actions: list })
 const action = z.object({ action_type: constant, timestamp: spare(webhookTime) })
 
-/** What a change of messages tells of the number itself: faults at WhatsApp, and what people did with links of ours. */
+/** The updates of the number itself in a change of messages: faults at WhatsApp, and people's clicks on our links. */
 export function* numberUpdates(value: object): Generator<Read> {
   const { metadata: about, errors = [], user_actions: actions = [] } = reported.parse(value)
   const rest = { isKnown: true, changes: [], ...(about && { phoneNumberId: about.phone_number_id }) }
@@ -93,7 +93,7 @@ export function preferenceUpdate(phoneNumberId: string, preferences: readonly Pr
   }
 }
 
-/** Longest shape that is told, parts of a value that are looked at, and how deep. */
+/** Longest shape that is reported, parts of a value that are read, and how deep. */
 const SHAPE_MAX = 500
 const PARTS_MAX = 100
 const DEPTH_MAX = 4

@@ -1,4 +1,4 @@
-// Asks WhatsApp all that it tells of a sender: token, number, account, templates, apps that get webhooks. Side by side, each
+// Reads everything about a sender from WhatsApp: token, number, account, templates, apps that get webhooks. Side by side, each
 // within its time; what comes is read as far as it can be, and nothing of it is a secret.
 import { z } from 'zod'
 import type { Asked, ProviderFacts } from '../model/accounts/sender-check.ts'
@@ -40,7 +40,7 @@ const numberSchema = z.object({
     }),
   ),
 })
-/** All that is told of a number; an older version of the API refuses the question for a field that it does not know. */
+/** The fields of a number; an older version of the API refuses a request for an unknown one. */
 const NUMBER_FIELDS = [
   'id,display_phone_number,verified_name,name_status,status,platform_type,code_verification_status,quality_rating,' +
     'throughput,whatsapp_business_manager_messaging_limit,health_status',

@@ -1,5 +1,5 @@
-// How long this process stood still lately, because the machine did something else or a turn of the event loop took long.
-// A provider's time to answer does not run out meanwhile: nobody was there to read the answer.
+// Measures how long this process stalled lately, because the machine was busy or a turn of the event loop took long. A provider's
+// time to answer does not run out meanwhile: the answer could not be read.
 
 /** Turns shorter than this are usual. */
 const TICK_MS = 100
@@ -35,5 +35,5 @@ export function unwatch(): void {
   watching -= 1
 }
 
-/** How long the process stood still (ms) since `watch` returned this mark. */
+/** How long the process has stalled (ms) since `watch` returned this mark. */
 export const stalledSince = (mark: number): number => stalledMs + overdueMs() - mark

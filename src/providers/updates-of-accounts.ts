@@ -36,7 +36,7 @@ export const phoneQuality = z
   .transform((value): FieldUpdate => {
     const { event, display_phone_number: digits, old_limit: before } = value
     const isThroughput = event === 'THROUGHPUT_UPGRADE'
-    // With a throughput, `current_limit` tells that, and not how many people may be written to.
+    // With a throughput upgrade, `current_limit` is the throughput, not the number of people.
     const ofNumber = isThroughput ? undefined : value.current_limit
     const { max_daily_conversations_per_business: ofBusiness } = value
     const limitNow = ofBusiness === undefined ? ofNumber : ofBusiness
@@ -73,7 +73,7 @@ export const phoneName = z
 
 const word = spare(constant.transform((text) => text.toUpperCase()))
 const restriction = z.object({ restriction_type: word, expiration: spare(z.union([z.string(), z.number()])) })
-/** Items that are looked at; there are a handful. */
+/** Items that are read; there are a handful. */
 const restrictions = spare(
   z.array(z.unknown()).transform((list) => list.slice(0, 20).flatMap((each) => restriction.safeParse(each).data ?? [])),
 )

@@ -11,7 +11,7 @@ const language = z
   .transform((text) => text.replaceAll('-', '_'))
 const named = { message_template_name: name, message_template_language: language }
 
-/** Words that stand for a status by another name. */
+/** Other names of a status. */
 const STATUS_OF: Readonly<Record<string, string>> = {
   REINSTATED: 'APPROVED',
   UNARCHIVED: 'APPROVED',

@@ -30,7 +30,7 @@ export const digitsOf = z
   .transform((text) => text.replace(/\D/g, ''))
   .pipe(z.string().min(5).max(15))
 
-/** An id of WhatsApp; some who forward webhooks write it as a number. `0` stands for none. */
+/** An id of WhatsApp; some services that forward webhooks write it as a number. `0` is none. */
 export const idText = z
   .union([z.string(), z.number().int().transform(String)])
   .pipe(z.string().regex(/^[1-9]\d{0,29}$/))

@@ -5,7 +5,7 @@ import { isUserId, parsePerson } from '../kernel/recipient.ts'
 import type { Naming } from '../model/people/person.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
-/** Names of one person, as a webhook about one of our numbers tells them. */
+/** Names of one person, from a webhook about one of our numbers. */
 export interface WebhookNaming extends Naming {
   phoneNumberId: string
   /** The person wrote, or changed something. Otherwise it comes with what became of a message to them. */

@@ -1,4 +1,4 @@
--- Puts the file of a received message on the list of those to be fetched, unless it stands there already.
+-- Puts the file of a received message on the list of those to be fetched, unless it is there already.
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)

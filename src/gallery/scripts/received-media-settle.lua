@@ -1,4 +1,4 @@
--- Ends a try to fetch a file: it is over, or due again. Changes nothing of one that stands on the list no more.
+-- Ends a try to fetch a file: it is over, or due again. Changes nothing for a file that is not on the list any more.
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)
