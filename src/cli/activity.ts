@@ -1,4 +1,4 @@
-// activity: who did what and when, over HTTP and on the command line. notices: what WhatsApp has told of accounts, numbers
+// activity: who did what and when, over HTTP and on the command line. notices: WhatsApp's updates of accounts, numbers
 // and templates.
 
 import { readAuditLog } from '../accounts/audit-log.ts'

@@ -1,4 +1,4 @@
-// events: endpoints that are told what happens, and telling them again.
+// events: the endpoints of events, and replays.
 import { z } from 'zod'
 import { addEndpoint, alterEndpoint, countReplayed, replayEvents, testEndpoint } from '../events/commands/endpoints.ts'
 import { listAttempts } from '../events/store/attempts.ts'

@@ -48,7 +48,7 @@ export async function writePrivate(path: string, lines: AsyncIterable<string | B
   })
 }
 
-/** The bytes of a file; `onPiece` hears how many come. Throws a CliFailure when it cannot be read. */
+/** The bytes of a file; `onPiece` is called with the size of each piece. Throws a CliFailure when it cannot be read. */
 export async function* bytesOf(path: string, onPiece: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
   try {
     for await (const piece of createReadStream(path)) {

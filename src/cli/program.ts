@@ -4,7 +4,7 @@ import { VERSION } from '../kernel/version.ts'
 import type { Terminal } from './run-verb.ts'
 import type { Verb } from './verb.ts'
 
-/** What a first word that several verbs share stands for, `events endpoints list`. */
+/** The meaning of a first word that several verbs share, as in `events endpoints list`. */
 type Groups = Readonly<Record<string, string>>
 
 /** A group of verbs. They are loaded only when their noun is typed. */

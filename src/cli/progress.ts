@@ -1,4 +1,4 @@
-// A bar that shows how far something is: on standard error, and only when a person looks at it.
+// A progress bar: on standard error, and only on a terminal.
 import type { Writable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 

@@ -73,7 +73,7 @@ export async function requeue(
     const what = `every message of ${whose} that ended failed, unknown, expired or cancelled`
     throw new CliFailure(`Name a message or at least one filter; --all requeues ${what}.`, 2)
   }
-  // A filter that names what is not there would match nothing, and look as if all were well.
+  // A filter that names something unknown would match nothing, and seem to succeed.
   if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
   const nowMs = await redisNowMs(redis, openRequeuesKey(account ?? 0))
   const order = await requeueOrder(redis, account, request, nowMs)

@@ -7,7 +7,7 @@ import { secondsToGo } from '../telemetry/lane-state.ts'
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from '../telemetry/snapshot.ts'
 import { clockTime, printable, sparkline } from './print.ts'
 
-/** What can be selected, by what it is and not by where it stands: lines change places. */
+/** What can be selected, by identity and not by position: lines move. */
 export interface Item {
   kind: 'lane' | 'campaign'
   id: string
@@ -125,7 +125,7 @@ function laneLine(lane: SnapshotLane): string {
     oldest.padStart(14),
     '  ',
   ]
-  // A screen has room for a few words at the end of a line: why a lane stands still comes before how it went.
+  // A screen has room for a few words at the end of a line: why a lane does not send comes before its past.
   const isWell = lane.state === 'sending' || lane.state === 'idle'
   return cells.join('') + (isWell ? [spark, why] : [why, spark]).filter((part) => part !== '').join('  ')
 }

@@ -16,7 +16,7 @@ import { accountId } from './values.ts'
 import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
 const EVERY_MS = 1_000
-/** Where nobody looks at a terminal, lines are as long as they are. */
+/** Without a terminal, lines are not cut. */
 const NO_SCREEN = { columns: 200, rows: 1_000 }
 
 export const verbs: readonly Verb[] = [

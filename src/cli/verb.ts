@@ -41,7 +41,7 @@ interface Usage {
   /** Name and arguments: `revoke <id>`. */
   usage: string
   summary: string
-  /** Done when the noun stands alone. */
+  /** Runs when the noun is used alone. */
   isDefault?: true
   /** What the activity calls it, such as `lane.pause`, for a verb that changes something. */
   act?: string

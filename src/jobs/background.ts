@@ -14,7 +14,7 @@ const id = z.int().positive()
 /** Id of a move: of its job, of the record of its outcome, and what a person asks for its state with. */
 export const moveIdSchema = z.string().regex(/^mv_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
 
-/** A new id for a move that is asked for at `nowMs` (epoch ms), as `moveIdSchema` wants it. */
+/** A new id for a move that is requested at `nowMs` (epoch ms), as `moveIdSchema` expects it. */
 export const newMoveId = (nowMs: number): string => `mv_${newUlid(nowMs)}`
 
 export const movePayloadSchema = z.object({

@@ -40,7 +40,7 @@ const id = textUpTo(255)
 const strict = <S extends z.ZodRawShape>(shape: S) =>
   z.strictObject({ v: z.unknown().optional(), api_key: z.unknown().optional(), ...shape })
 const ofCampaign = { campaign_id: id }
-/** The body of a request: the endpoint that it is meant for says what is in it. */
+/** The body of a request, as documented at its address. */
 const body = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   { error: ({ input }) => wrongKind('an object', input) },

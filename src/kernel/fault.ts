@@ -204,7 +204,7 @@ export function unknownFields(
 export const refusedFields = (given: unknown, read: Fields, names: FieldNames, elsewhere?: ReadonlySet<string>) =>
   unknownFields(given, read, names, { elsewhere, most: UNKNOWN_NAMED_MAX }).filter(({ isTooMuch }) => !isTooMuch)
 
-/** What was found, what is asked of each field that is, and how many more are. */
+/** The found fields, the check of each, and how many more may follow. */
 type Search = { found: UnknownField[]; names: FieldNames; left: number }
 
 function compare(given: Fields, read: Fields, at: string, search: Search, elsewhere?: ReadonlySet<string>): void {

@@ -1,4 +1,4 @@
-// How much a value of JSON holds, judged before anything else looks at it.
+// The size of a JSON value, checked before anything else reads it.
 
 /** What is too much. Characters are UTF-16 code units, of texts and of the names of fields. */
 interface Most {

@@ -91,7 +91,7 @@ export function acceptedAtMs(ulid: string): number {
   return ms
 }
 
-/** A new attempt id: six random characters, enough to tell the attempts of one message apart. */
+/** A new attempt id: six random characters, enough to distinguish the attempts of one message. */
 export const newAttemptId = (): string => charactersOf(drawn(ATTEMPT_CHARACTERS), ATTEMPT_CHARACTERS)
 
 const VALUES = new Uint8Array(128)

@@ -137,7 +137,7 @@ export function parsePerson(text: string): string | undefined {
   return person.ok ? person.digits : undefined
 }
 
-/** A text without blanks and plus that holds a letter and a figure: a mere word, such as `anonymous`, may stand for many people. */
+/** A text without blanks and plus that holds a letter and a figure: a mere word, such as `anonymous`, may be used for many people. */
 const OTHER_ID = /^(?=.*\p{L})(?=.*\p{N})[^\p{C}\p{Z}+]+$/u
 
 /**

@@ -76,7 +76,7 @@ export function createConnection(
     ended(isSound) {
       running -= 1
       if (running === 0) idleSince = performance.now()
-      // By HTTP/2 the session would go on, though perhaps nobody is there any more.
+      // By HTTP/2 the session would go on, though the server may be gone.
       if (!isSound) isRetired = true
       // What the server did not wait for would be taken for the beginning of the next request.
       if (protocol === 'h1' && socket.writableLength > 0) isRetired = true

@@ -32,7 +32,7 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
     const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
-    // First, so that a health check is told that the part lives while it waits for Redis.
+    // First, so that health checks pass while the part waits for Redis.
     await life.start(
       'metrics',
       () => startMetricsPort(config, redisUrl, telemetry, log),

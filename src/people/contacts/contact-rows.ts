@@ -11,7 +11,7 @@ type Column = (typeof COLUMNS)[number]
 /** The cells of one record by their meaning, trimmed; a column that the file has not is empty. */
 export type ContactCells = Readonly<Record<Column, string>>
 
-/** Where each column stands in the file. */
+/** The index of each column in the file. */
 export interface ContactColumns {
   at: Readonly<Record<Column, number>>
   /** Cells in the header. */
@@ -37,7 +37,7 @@ export function columnsOf(header: readonly string[]): ContactColumns {
   return { at, count: header.length }
 }
 
-/** The cells of the three known columns, trimmed and otherwise as they stand in the file. */
+/** The cells of the three known columns, trimmed and otherwise unchanged. */
 export function cellsOf(cells: readonly string[], columns: ContactColumns): ContactCells {
   const cell = (column: Column): string => cells[columns.at[column]]?.trim() ?? ''
   return { name: cell('name'), phone: cell('phone'), email: cell('email') }

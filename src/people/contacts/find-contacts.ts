@@ -11,7 +11,7 @@ import { contactKeys } from '../../redis/keys.ts'
 import { readHashes } from '../../redis/records.ts'
 import { type Contact, contactOf, readMembers } from './contacts.ts'
 
-/** Contacts that one page looks at: some 20 ms of Redis, in pieces. */
+/** Contacts that one page examines: some 20 ms of Redis, in pieces. */
 const LOOKED_AT = 5_000
 const BATCH = 500
 
@@ -55,7 +55,7 @@ async function scan(redis: Redis, account: number, { text, limit, cursor }: Cont
       .map(Number)
       .filter((id) => id > passed)
       .sort((a, b) => a - b)
-    // A hash of a few hundred comes whole, whatever is asked for.
+    // A hash of a few hundred is returned whole, whatever the count.
     for (let from = 0; from < ids.length; from += BATCH) {
       const batch = ids.slice(from, from + BATCH)
       const hashes = await readHashes(redis, batch.map(keys.contact))

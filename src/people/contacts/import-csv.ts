@@ -87,7 +87,7 @@ export interface RefusedRows {
 }
 
 /**
- * Imports the records that follow the header. `store` takes a batch; `onBatch` hears the counts so far.
+ * Imports the records that follow the header. `store` takes a batch; `onBatch` is called with the counts so far.
  */
 async function importContactRows(
   records: AsyncIterable<CsvRecord>,

@@ -24,7 +24,7 @@ export async function makeContact(
   return showContact(redis, account, id)
 }
 
-/** Changes what is given of a contact. Throws a Refusal as above, and for a contact that does not exist. */
+/** Changes the given fields of a contact. Throws a Refusal as above, and for a contact that does not exist. */
 export async function changeContact(
   redis: Redis,
   account: number,

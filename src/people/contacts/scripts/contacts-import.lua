@@ -5,7 +5,7 @@
 --   tag              HASH  the tag
 --   members          ZSET  contact id by membership id
 --   phones           HASH  phone digits -> contact id
---   prefix           of the contacts' keys: only the phone numbers tell which contacts they are
+--   prefix           of the contacts' keys: the phone numbers determine the contacts
 -- Arguments:
 --   tagId            as text
 --   firstContact     of the reserved contact ids

@@ -2,7 +2,7 @@
 --
 -- Keys:
 --   members  ZSET  contact id by membership id
---   prefix   of the contacts' keys: only the members tell which contacts are read
+--   prefix   of the contacts' keys: the members determine which contacts are read
 -- Arguments:
 --   after    membership id after which to begin, as text
 --   most     members to read

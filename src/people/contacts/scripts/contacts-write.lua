@@ -1,9 +1,9 @@
--- Creates a contact or changes one: what is not given stays as it is. Running it again changes nothing.
+-- Creates a contact or changes one: missing fields stay as they are. Idempotent.
 --
 -- Keys:
 --   contact          HASH  the contact
 --   phones           HASH  phone digits -> contact id
---   prefix           of the contacts' keys: only the contact tells which tags it leaves
+--   prefix           of the contacts' keys: the contact determines which tags it leaves
 -- Arguments:
 --   id               of the contact, as text
 --   isNew            whether it is to be created
