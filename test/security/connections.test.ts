@@ -133,7 +133,7 @@ describe.each<[string, { kind: KeyedKind; addresses: number; accounts?: number; 
     const attackers = await Promise.all(Array.from({ length: accounts }, () => service.addTenant()))
     const keysOf = ({ key }: Tenant) => Array.from({ length: keys }, () => key(KEY_FOR[kind]))
     const secrets = await Promise.all(attackers.flatMap(keysOf))
-    const crowd = startKeyedCrowd(service.url, HOARD, { kind, keys: secrets, addresses, everyMs: 2_000 })
+    const crowd = startKeyedCrowd(service.url, HOARD, { kind, keys: secrets, addresses, everyMs: 5_000 })
     try {
       // Some are cut again and again, so that not all of them stand at the same moment.
       await eventually(async () => (await crowd.counts()).made > HOARD, 'all connections are taken', 30_000)
