@@ -49,7 +49,11 @@ test('the tarball holds the built client and nothing else', () => {
   expect(readdirSync(installed).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
   const dist = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' })
   expect(dist).toContain('index.js')
-  expect(dist.filter((file) => !/\.(js|d\.ts)$/.test(file)).sort()).toEqual(['service', 'service/kernel', 'service/redis'])
+  expect(dist.filter((file) => !/\.(js|d\.ts)$/.test(file)).sort()).toEqual([
+    'service',
+    'service/kernel',
+    'service/redis',
+  ])
   // Of the service only how to connect to Redis.
   expect(dist.filter((file) => /^service\b.*\.js$/.test(file)).sort()).toEqual([
     'service/kernel/redis-address.js',
