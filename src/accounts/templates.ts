@@ -70,7 +70,7 @@ function current(template: Template, state: TemplateState, listing: Listing | un
 const DELETED = 'DELETED'
 
 /**
- * The definition of a template in one language, with the status and category that WhatsApp has told since; undefined when it
+ * The definition of a template in one language, with the status and category that WhatsApp has reported since; undefined when it
  * is not registered. Throws a CorruptRecordError.
  */
 export async function findTemplate(
@@ -91,7 +91,7 @@ export async function findTemplate(
 }
 
 /**
- * The status that WhatsApp has told of a template, by webhook or by its list; undefined where it has told none. Throws a
+ * WhatsApp's latest status of a template, from a webhook or its list; undefined if there is none. Throws a
  * CorruptRecordError.
  */
 export async function toldStatus(redis: Redis, account: number, template: TemplateName): Promise<string | undefined> {
@@ -137,7 +137,7 @@ export async function otherLanguages(redis: Redis, account: number, name: string
 
 const LANGUAGES_NAMED_MAX = 10
 
-/** A template with what WhatsApp tells of it besides, and why no message can be made of it. */
+/** A template with WhatsApp's reports of it, and why it cannot be sent. */
 export interface ListedTemplate {
   template: Template
   listing: Listing | undefined

@@ -43,7 +43,7 @@ const payloadSchema = z.object({
 })
 export type SendPayload = z.infer<typeof payloadSchema>
 
-/** By hand: every job is looked at, and a schema that finds nothing takes as long as the payload's own. */
+/** By hand: every job is checked, and a schema that finds nothing takes as long as the payload's own. */
 const isSealed = (data: unknown): data is { sealed: string } =>
   typeof data === 'object' && data !== null && 'sealed' in data && typeof data.sealed === 'string'
 

@@ -1,4 +1,4 @@
-// Idempotency keys: what a client's key stands for, and which body it came with.
+// Idempotency keys: the value that a client's key maps to, and the body that came with it.
 
 import { createHash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
@@ -59,7 +59,7 @@ export function checkedKey(key: string | undefined): string | undefined {
   return key
 }
 
-/** What the key stands for, if anything. Throws a Refusal when it came with another body. */
+/** The value of the key, if any. Throws a Refusal when it came with another body. */
 export async function recallKey(redis: Redis, use: KeyUse): Promise<string | undefined> {
   const key = keyOf(use)
   const stored = await redis.get(key)
@@ -69,7 +69,7 @@ export async function recallKey(redis: Redis, use: KeyUse): Promise<string | und
 }
 
 /**
- * Maps the key to `name` unless it stands for something already, and returns what it stands for. One atomic SET,
+ * Maps the key to `name` unless it has a value already, and returns its value. One atomic SET,
  * so of many requests at once all get the same. The mapping comes before the work: a crash in between leaves a key
  * whose message does not exist yet, which the next request with it then makes. Throws a Refusal when it came with another body.
  */
@@ -81,7 +81,7 @@ export async function rememberKey(redis: Redis, use: KeyUse, name: string): Prom
   return nameIn(earlier ?? value, use)
 }
 
-/** Lets the key stand for nothing again, unless it stands for something else than `name` by now. */
+/** Removes the value of the key, unless it is another than `name` by now. */
 export async function forgetKey(redis: Redis, use: KeyUse, name: string): Promise<void> {
   await deleteIf(redis, keyOf(use), storedValue(use, name))
 }

@@ -449,7 +449,7 @@ export const contactKeys = (account: number) => {
 
 /** STRING: requests of a key, of an account or from an address in this second: see producer/rate-limits.ts. */
 export const rateKey = (of: 'key' | 'account' | 'address', who: string): string => `lw:{rates}:${of}:${who}`
-/** ZSET campaign id → when it was created (ms): campaigns of the account that were not started when last looked at. */
+/** ZSET campaign id → when it was created (ms): campaigns of the account that were not started at the last check. */
 export const draftsOfAccountKey = (account: number): string => `lw:account:${account}:drafts`
 /** HASH campaign id → bytes of its rows, and `total`, see campaigns/store/rows-quota.ts. */
 export const rowsOfAccountKey = (account: number): string => `lw:account:${account}:rows`

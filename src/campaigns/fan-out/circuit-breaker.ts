@@ -74,7 +74,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
   return {
     /**
      * Whether the refusal is about all of the campaign. Then it is paused, and the message is to stay queued. `reported`: it
-     * is told later, of a message that was taken and has failed.
+     * is a later report of an accepted message that has failed.
      */
     async pausesCampaign(
       campaign: CampaignId,
@@ -90,7 +90,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
         if (isPaused) await pauseOthers(campaign, reason)
         return true
       }
-      // The same one told again is no further one in the row.
+      // A repeated report does not extend the streak.
       if (reported?.isRepeated) return false
       const name = idOf(campaign)
       const row = rows.get(name) ?? { count: 0, epoch: undefined }

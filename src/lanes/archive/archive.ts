@@ -30,7 +30,7 @@ interface SentIds {
   ulids: readonly string[]
 }
 
-/** What stands for WhatsApp's id of a received message in a search, a walk or an event. */
+/** The digest of WhatsApp's id of a received message in a search, a walk or an event. */
 interface ReceivedName {
   account: number
   name: string

@@ -47,7 +47,7 @@ export interface SearchQuery {
 /** A message that may match, and the cursor to go on from after it. */
 export type Candidate = { lane: number; cursor: Cursor } & (
   | { kind: 'sent'; ulid: string }
-  /** `name` stands for WhatsApp's id. */
+  /** `name`: the digest of WhatsApp's id. */
   | { kind: 'received'; name: string }
 )
 
@@ -59,7 +59,7 @@ export interface SearchStep {
 
 /** Messages passed over or found in one step of Redis, which takes about half a millisecond. */
 const STEP = 500
-/** Most segments read at a time: an account may have a thousand lanes, each with one that is to be looked at. */
+/** Most segments read at a time: an account may have a thousand lanes, each with one segment to read. */
 const SEGMENTS = 32
 /** A message that was received has an id of another length. */
 const SENT_KEY = 16
@@ -73,7 +73,7 @@ export async function* search(redis: Redis, query: SearchQuery): AsyncGenerator<
   const { sources, floor } = await sourcesOf(redis, query)
   const first = lastKeyOf((filter.sinceMs ?? 0) - 1)
   const isSelective = [filter.state, filter.class, filter.group, filter.code].some((each) => each !== undefined)
-  // Of what nearly always matches no more is looked at than is wanted.
+  // If nearly everything matches, no more is read than is wanted.
   const size = isSelective ? STEP : Math.max(1, Math.min(STEP, limit))
   for await (const { entries, cursor } of inOrder(sources, SEGMENTS)) {
     const isLast = cursor === undefined || cursor.key <= floor

@@ -44,7 +44,7 @@ export type Walked = {
   unlist: () => Promise<void>
 } & (
   | { kind: 'sent'; ulid: string }
-  /** `name` stands for WhatsApp's id. */
+  /** `name`: the digest of WhatsApp's id. */
   | { kind: 'received'; name: string }
 )
 
@@ -142,7 +142,7 @@ async function messageAt(redis: Redis, segment: Segment, place: number, who: num
   return { kind: 'sent', lane, acceptedAtMs: acceptedAtMs(ulid), who, unlist, ulid }
 }
 
-/** The four bytes stand for nobody any more. An index that has ended meanwhile is left as it is. */
+/** Overwrites the four bytes with zeros. An index that has expired meanwhile is left alone. */
 async function forgetPlace(redis: Redis, { lane, name }: Segment, place: number): Promise<void> {
   const { hashes: key } = indexSegmentKeys(lane, name)
   // Beyond its end it would make the string grow, without an end of its own.

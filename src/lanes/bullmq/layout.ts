@@ -30,7 +30,7 @@ const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:$
 export const laneBacklogKeys = (lane: number) => ({
   /** LIST of job ids; the next one stands last. */
   waiting: laneKey(lane, 'wait'),
-  /** ZSET of job ids; the next one stands first. Taken from when nothing waits. */
+  /** ZSET of job ids; the next one is first. Taken from when nothing waits. */
   prioritized: laneKey(lane, 'prioritized'),
   /** ZSET job id → when it is due, see `delayedUntil`. */
   delayed: laneKey(lane, 'delayed'),
@@ -103,7 +103,7 @@ export const intakeJobKey = (queue: string, jobId: string): string => `${INTAKE_
 
 /** Where the jobs of the intake queue are. */
 export const intakeKeys = (queue: string) => ({
-  /** LIST of ids of those that wait; the next one stands last. */
+  /** LIST of ids of those that wait; the next one is last. */
   waiting: intakeJobKey(queue, 'wait'),
   /** LIST of ids of those that a worker is processing, or was when it died. */
   active: intakeJobKey(queue, 'active'),

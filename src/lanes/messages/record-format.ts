@@ -71,7 +71,7 @@ export const stateSchema = z.string().transform(stateOf).pipe(z.enum(STATES))
 
 /** The letter that each class is stored under. */
 export const CLASS = { transactional: 't', campaign: 'c' } as const satisfies Record<MessageClass, string>
-/** The class from its letter, for counting: whatever else stands there counts as transactional. */
+/** The class from its letter, for counting: any other value counts as transactional. */
 export const countedClassOf = (letter: unknown): MessageClass =>
   letter === CLASS.campaign ? 'campaign' : 'transactional'
 export const countedClassSchema = z.string().transform(countedClassOf)

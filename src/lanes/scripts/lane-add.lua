@@ -46,7 +46,7 @@ local keys = {}
 for i, id in ipairs(ids) do keys[i] = jobs .. id end
 local areNew = redis.call('EXISTS', unpack(keys)) == 0
 -- A job that is in no line would never be sent, and adding it again would change nothing: where Redis does not let us put it
--- in line, as with a right that somebody took away, it goes again, and whoever adds it is told.
+-- in line, as with a right that somebody took away, it is removed again, and the caller gets the error.
 local function undone(result, written)
   if type(result) ~= 'table' or not result.err then return nil end
   redis.call('UNLINK', unpack(written))

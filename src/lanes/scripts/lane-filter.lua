@@ -9,10 +9,10 @@
 -- Arguments:
 --   by         who asks
 --   kept       of the next jobs, how many are passed over
---   most       that are looked at
+--   most       jobs that are examined
 --   campaigns  what the keys of the lane's campaigns begin with
 --   jobs       what the keys of jobs begin with
--- Output: {looked at, moved}; {-1, 0} when somebody else clears this list
+-- Output: {examined, moved}; {-1, 0} while another caller clears this list
 local waiting, clearedBy = unpack(KEYS)
 local by, kept, most, campaigns, jobs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local SOLE_MS = 1000

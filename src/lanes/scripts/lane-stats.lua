@@ -29,7 +29,7 @@
 -- include chunk-places
 -- constants
 local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
--- More are not looked at: this script must stay a matter of microseconds.
+-- No more are read: this script must stay a matter of microseconds.
 -- In these a message has not ended.
 local OPEN = QUEUED .. SENDING .. UNCONFIRMED
 local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_LOOKED_AT = 500, 50, 20, 64

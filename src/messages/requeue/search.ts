@@ -28,7 +28,7 @@ export interface Cursor {
 
 /** What is in a page of a list. */
 export interface Page {
-  /** Members of the list that were looked at. */
+  /** Members of the list that were examined. */
   length: number
   found: Found[]
   deadLetters: DeadLetter[]

@@ -1,4 +1,4 @@
--- Where the job of a message stands on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until
+-- The position of a message's job on its lane. A job waits in line (a LIST, or behind it a ZSET) or is delayed until
 -- its message is claimed; while the message is being sent it is active; then it waits again or is gone. Included by
 -- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and
 -- `active`.

@@ -8,7 +8,7 @@
 --   outbox            STREAM  events of the lane, if anybody wants them
 --   inDoubt           ZSET    messages of the lane in doubt
 --   requeueable       ZSET    messages of the lane that can be requeued
---   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe stands beside it
+--   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe is a key of its own
 --   slots             LIST    latest slots of the lane
 --   queuedAgain       ZSET    messages of the lane that were queued again
 --   waiting           LIST    ids of jobs of the lane that wait; the next one stands last: BullMQ's
@@ -69,7 +69,7 @@ trustedNowMs()
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 
--- What all of them need is read at once: cooldowns and waits, which records there are, and where the jobs stand.
+-- What all of them need is read at once: cooldowns and waits, existing records, and the positions of jobs.
 local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
 for i = 1, #each do
   asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. each[i][1]
@@ -105,7 +105,7 @@ if #wanted > 0 then
         unseen = unseen - 1
       end
     end
-    -- Deeper in the list: other workers read what stands before them.
+    -- Deeper in the list: other workers are reading the jobs before them.
     for _, id in ipairs(wanted) do
       local i = wantedAt[id]
       if unseen > 0 and not places[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then places[i] = true end
@@ -127,7 +127,7 @@ local function delayMessage(m, ms)
   if m.place then delayJob(m.job, m.id, m.place, now, ms) end
 end
 
--- Messages that this step has looked at.
+-- Messages that this step has checked.
 local seen = {}
 -- One table for all of them, one after the other: making them anew took a tenth of the step.
 local m = {

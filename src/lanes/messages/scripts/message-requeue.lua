@@ -12,7 +12,7 @@
 --   retentionMs
 --   campaigns    what the keys of the lane's campaigns begin with
 --   endedBy?     only when it ended at this time (ms) or before: what failed once more is not sent a third time
---   forJob?      a job asks, and is told how many there were
+--   forJob?      a job asks, and gets the counts
 --   jobWithinMs  until somebody makes sure that there is a job for each
 -- Arguments of each:
 --   ulid
@@ -22,7 +22,7 @@
 -- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
 -- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
 -- include message-lifecycle
--- Nobody is told that a message is queued again.
+-- A requeue writes no event.
 local function writeEvents() end
 -- include message-many
 local queuedAgain, requeueable, progress, closed = unpack(KEYS, 1, 4)

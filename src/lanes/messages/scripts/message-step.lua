@@ -76,7 +76,7 @@ local function take(i)
     unpack(each[i], 1, 23)
   local record, id = records .. ulid, ids .. ulid
   local job = jobs .. id
-  -- Nothing that we are told has happened later than now.
+  -- No report can be of a time later than now.
   local at = happenedAt and math.min(happenedAt, now) or now
   local p, exists = load(record)
   if not exists then return { 'missing' } end

@@ -16,7 +16,7 @@ local function placeOf(ulid)
   return place
 end
 
--- Bytes that were read: one step may look at a hundred recipients who stand side by side.
+-- Bytes that were read: one step may check a hundred neighbouring recipients.
 local BLOCK = 64
 local blocks = {}
 

@@ -8,7 +8,7 @@
 --   to        cursor after
 --   keepMs
 --   counts    {field: how many more}
--- Output: 1, or 0 when the cursor stands elsewhere
+-- Output: 1, or 0 when the cursor has moved
 local progress = unpack(KEYS)
 local from, to, keepMs, counts = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 if (redis.call('HGET', progress, 'cursor') or '') ~= from then return 0 end

@@ -1,7 +1,7 @@
 -- The names of an account's people lie in buckets, small HASHes that Redis keeps as lists of bytes: digest of a name, a number
 -- of 46 bits -> the person's other names. Buckets are split one by one as names come (linear hashing). With n buckets the
 -- digest d is in number d mod half, the largest power of two up to n; in the first n - half, which are split already, in
--- d mod 2 * half. What the bucket's number tells of d does not stand in the field. Included by the scripts beside this file.
+-- d mod 2 * half. The field omits the bits of d that the bucket's number gives. Included by the scripts beside this file.
 --
 -- Names that a bucket holds on average. Redis keeps up to 128 as bytes, and one that is not split yet holds a third more.
 local LOAD = 64
