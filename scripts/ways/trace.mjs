@@ -110,7 +110,7 @@ export function takeWorks() {
 
 /**
  * The way without what happens now and then: the piece with the fewest files, since a cache that runs out or a timer that fires
- * adds some. `always` and `ever`: the files of all pieces, and of any.
+ * adds some. `always`: the files that all pieces enter.
  */
 export function usualOf(pieces) {
   const fewest = Math.min(...pieces.map(({ files }) => files.length))
@@ -125,5 +125,5 @@ export function usualOf(pieces) {
   const [usual] = [...counts.values()].sort((a, b) => b.count - a.count)
   if (usual === undefined) throw new Error('nothing of the kind was traced')
   const ever = [...new Set(pieces.flatMap(({ files }) => files))]
-  return { ...usual.piece, ever, always: ever.filter((file) => pieces.every(({ files }) => files.includes(file))) }
+  return { ...usual.piece, always: ever.filter((file) => pieces.every(({ files }) => files.includes(file))) }
 }
