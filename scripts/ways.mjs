@@ -11,7 +11,7 @@ import { BUILD_STAMP, cacheFolder, prepareBuild, root } from './prepare.mjs'
 const LIMIT_MS = 600_000
 
 /** Of dist/ as it is: way → its parts, each with its name, its files in order, and the calls back. Kept until either changes. */
-export function readWays() {
+function readWays() {
   const parts = ['run.mjs', 'trace.mjs', 'hook.mjs'].map((name) => join(root, 'scripts/ways', name))
   const hash = createHash('sha256')
   for (const path of [join(root, 'dist', BUILD_STAMP), ...parts]) hash.update(readFileSync(path))

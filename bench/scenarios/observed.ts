@@ -18,7 +18,7 @@ const AT_LEAST = 0.95
 export const UNOBSERVED: readonly Alteration[] = [
   { file: 'redis/observe.js', find: 'observers.get(redis) ?? nobody', replace: 'nobody' },
   {
-    file: 'lanes/queues.js',
+    file: 'lanes/add-messages.js',
     find: 'areNew ? messages.map(indexedOf)',
     replace: 'false ? messages.map(indexedOf)',
   },

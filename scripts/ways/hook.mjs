@@ -12,11 +12,11 @@ const OTHERS = /^(?:simulator|demo|console)\//
 let beginnings = []
 
 /** Where work begins that no request brings: `file function`, as in trace.mjs. */
-export function initialize(given) {
+function initialize(given) {
   beginnings = given
 }
 
-export async function load(url, context, next) {
+async function load(url, context, next) {
   const file = url.startsWith('file:') ? relative(DIST, fileURLToPath(url)) : '..'
   if (file.startsWith('..') || !file.endsWith('.js') || OTHERS.test(file)) return next(url, context)
   const source = await readFile(new URL(url), 'utf8')
@@ -57,3 +57,5 @@ function* functionsIn(node) {
     }
   }
 }
+
+export { initialize, load }

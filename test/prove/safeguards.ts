@@ -66,7 +66,7 @@ const ALL: readonly Safeguard[] = [
     name: 'without-one-id',
     is: 'of many requests with one Idempotency-Key, all take the id of the first',
     guardedBy: idempotencyRace,
-    removedBy: [{ file: 'redis/idempotency.js', find: '(earlier ?? value)', replace: 'value' }],
+    removedBy: [{ file: 'redis/idempotency.js', find: 'earlier ?? value', replace: 'value' }],
   },
   {
     name: 'without-sweep',

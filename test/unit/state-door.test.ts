@@ -16,6 +16,7 @@ const KNOWING = [
   'security/forgotten.test.ts',
   'unit/imports.test.ts',
   'unit/privacy-docs.test.ts',
+  'unit/stored-letters.test.ts',
 ]
 
 const KNOWS: readonly RegExp[] = [

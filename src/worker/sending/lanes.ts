@@ -44,6 +44,8 @@ export function createLanes(deps: LanesDeps) {
   const { send, config } = deps
   const { redis, log } = send
   const open = new Map<number, OpenLane>()
+  /** Lanes that were closed while a read was under way, as of a Redis that is away. The places it holds are no messages. */
+  const closedInRead = new Set<OpenLane>()
   /** Workers of chunks whose lanes were closed, which come to their end. */
   const leaving = new Set<Worker>()
   const limits = createInFlightLimits(config.maxInFlight)
@@ -72,6 +74,7 @@ export function createLanes(deps: LanesDeps) {
 
   async function closeLane(lane: number, state: OpenLane): Promise<void> {
     open.delete(lane)
+    if (state.reading() > 0) closedInRead.add(state)
     state.loop.stop()
     state.inFlightLimit.close()
     state.chunks.close()
@@ -140,8 +143,10 @@ export function createLanes(deps: LanesDeps) {
     inFlight: limits.inFlight,
 
     /** The same without the places that reads under way hold. */
-    claimedOrInFlight: (): number =>
-      limits.inFlight() - [...open.values()].reduce((sum, { reading }) => sum + reading(), 0),
+    claimedOrInFlight(): number {
+      for (const state of closedInRead) if (state.reading() === 0) closedInRead.delete(state)
+      return limits.inFlight() - [...open.values(), ...closedInRead].reduce((sum, { reading }) => sum + reading(), 0)
+    },
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
@@ -170,6 +175,7 @@ export function createLanes(deps: LanesDeps) {
       // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
       const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
       await waitAtMost(1_000, Promise.all([...released, ...all.map((worker) => worker.close(true))]))
+      for (const state of open.values()) closedInRead.add(state)
       open.clear()
     },
   }
