@@ -118,7 +118,7 @@ test('a page of one event at a time tells the same as one page of all', async ()
   expect(one.sort()).toEqual(all.data.map((event) => event.data.event_id).sort())
 })
 
-test('each step that ends or changes a message tells it with its problem, and a repeated step tells nothing', async () => {
+test('each step that ends or changes a message writes an event with its problem, and a repeated step writes none', async () => {
   const [failed, unsure, cancelled, expired] = [newId(), newId(), newId(), newId()]
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
   for (let i = 0; i < 2; i += 1) {

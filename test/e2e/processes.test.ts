@@ -157,7 +157,7 @@ test('without a worker everything is accepted and nothing happens; when one star
   expect(await taken()).toBe(messages.length)
 })
 
-test('a worker that is told to stop finishes what is in flight and takes nothing new', async () => {
+test('a worker that is asked to stop finishes what is in flight and takes nothing new', async () => {
   const caller = { base_url: url, api_key: key }
   const worker = start('worker')
   await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
