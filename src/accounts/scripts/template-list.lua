@@ -1,13 +1,13 @@
 #!lua
--- Writes templates as a list of WhatsApp had them, unless a later list has been written meanwhile, or they belong to another
--- account at WhatsApp that still has them.
+-- Stores templates from a list read at WhatsApp. A template is left as it is where a later list has been stored meanwhile, or
+-- where another account at WhatsApp owns it and still has it.
 --
 -- Keys:
 --   templates  HASH  `<name>/<language>` -> definition, and `listed <name>/<language>` -> `<at> <began> <waba> <here> <quality>`
 -- Arguments:
 --   waba       the account at WhatsApp
 --   at         when the list was read, by WhatsApp's clock (ms)
---   began      when the sync began that reads it (ms)
+--   began      when the sync that reads it began (ms)
 -- Arguments of each:
 --   field      `<name>/<language>`
 --   text       the definition

@@ -1,9 +1,9 @@
 #!lua
--- Gives an erasure its round: the one after the latest of its account, or after the one that is being worked on where the
--- account has none to come. So accounts take turns, however many erasures one of them asks for.
+-- Assigns an erasure to a round: the one after the latest of its account or, if that is over, after the current one. So
+-- accounts take turns, however many erasures one of them asks for.
 --
 -- Keys:
---   rounds    HASH  account -> its latest round, and `now` -> the round that is being worked on
+--   rounds    HASH  account -> its latest round, and `now` -> the current round
 -- Arguments:
 --   account
 --   keepMs   rounds restart after so long without an erasure

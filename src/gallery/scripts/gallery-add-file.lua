@@ -1,4 +1,4 @@
--- Records a file whose content is in place, and counts its bytes, if there is room for it. One that is there already stays.
+-- Records a file whose content is in place, and counts its bytes, if there is room for it. A file that exists stays as it is.
 --
 -- Keys:
 --   file      HASH
@@ -10,7 +10,7 @@
 --   size      bytes
 --   most      bytes of all files; 0 is no limit
 --   fields    {field, value, ...}
---   people    who sent it; nobody of a file that the account has uploaded
+--   people    who sent it; empty for a file that the account has uploaded
 -- Output: 1, 0 when there is no room, or 2 when there was a file of this id
 local file, filesIn, bytes, received = unpack(KEYS)
 local id, size, most, fields, people = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)

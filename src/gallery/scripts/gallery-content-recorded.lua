@@ -1,4 +1,4 @@
--- Takes content off the list of what perhaps no file has, unless it was put there anew.
+-- Removes content from the list of content that may have no file, unless it was listed again since.
 --
 -- Keys:
 --   withoutFile  ZSET  content -> since when (ms)

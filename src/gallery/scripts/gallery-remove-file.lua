@@ -1,11 +1,11 @@
--- Removes the record of a file, and its bytes from the count: of one in the trash, or of any.
+-- Removes the record of a file and subtracts its bytes from the count; with `before`, only of a file in the trash.
 --
 -- Keys:
 --   file      HASH
 --   trash     ZSET    files in the trash
 --   bytes     STRING  of all files of the gallery
 --   received  ZSET    `<person>/<id>` of files that people have sent
---   prefix    of the gallery's keys: only the file tells its folder, whose set's key is built from it
+--   prefix    of the gallery's keys, to build that of the folder's set: only the file's record names its folder
 -- Arguments:
 --   id        of the file
 --   before?   only if it went into the trash before this time (µs)

@@ -3,11 +3,11 @@
 -- Keys:
 --   file       HASH
 --   trash      ZSET  files in the trash
---   prefix     of the gallery's keys: only the file tells its folder, whose set's key is built from it
+--   prefix     of the gallery's keys, to build that of the folder's set: only the file's record names its folder
 -- Arguments:
 --   id         of the file, as text
 --   intoTrash  false: back into its folder
--- Output: 1, or 0 when there is no file of this id in the place it is taken from
+-- Output: 1, or 0 when no file of this id is where it is to be taken from
 local file, trash, prefix = unpack(KEYS)
 local id, intoTrash = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 local found = redis.call('HMGET', file, 'folder_id', 'deleted_at')

@@ -1,4 +1,4 @@
--- Ends a try to fetch a file: it is over, or due again. Changes nothing for a file that is not on the list any more.
+-- Records how a try to fetch a file ended: it is over, or due again. A file that has left the list is not put back.
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)
@@ -8,7 +8,7 @@
 --   account   its number, as text
 --   message   `<lane>/<digest>`
 --   againMs   how soon it is due again; -1: it is over
---   count     how often it was tried by now
+--   count     tries so far
 --   backoffMs how long nothing of the account is due
 --   keepMs    how long the list is kept
 local accounts, due, tries = unpack(KEYS)

@@ -1,5 +1,5 @@
--- Takes the file that is due the longest of the account that is due the longest, and has it due again after the lease: by then
--- it is settled, or the worker that took it has died. The account goes behind the others.
+-- Takes the file that is due the longest of the account that is due the longest, and makes it due again after the lease, in
+-- case its worker dies before it settles the file. The account goes behind the others that are due.
 --
 -- Keys:
 --   accounts  ZSET account -> when something of it is due (ms)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Records that an upload failed, and backs it off: the longer, the more failures there were lately. Works in a full Redis as
--- well, or it would be tried again and again.
+-- Records a failed upload and backs it off, the longer, the more failures there were lately. Allowed when Redis is full, or
+-- the upload would be tried again and again.
 --
 -- Keys:
 --   backoff   STRING

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Keeps WhatsApp's id of a content. Also in a full Redis: without the id it would be uploaded again and again.
+-- Stores WhatsApp's id of an uploaded content. Allowed when Redis is full: without the id it would be uploaded again and again.
 --
 -- Keys:
 --   upload  STRING

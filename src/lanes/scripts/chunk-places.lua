@@ -27,7 +27,7 @@ local function placesInChunks(chunks, states, campaigns)
       local bytes = redis.call('GETRANGE', campaigns .. run .. SUFFIX.states, first, last)
       bytes = bytes .. string.rep('\0', last - first + 1 - #bytes)
       local even, odd, _ = #bytes, #bytes, nil
-      -- Mostly nobody of a chunk that waits was claimed, and to see that takes a tenth of the time.
+      -- In most waiting chunks nobody was claimed, and this check takes a tenth of the time.
       if string.find(bytes, '[^%z]') then
         _, even = string.gsub(bytes, '[%z\1-\15]', '')
         _, odd = string.gsub(bytes, '[%z\16\32\48\64\80\96\112\128\144\160\176\192\208\224\240]', '')

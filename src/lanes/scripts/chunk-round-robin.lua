@@ -5,7 +5,7 @@
 -- more was taken up meanwhile. A job that is no chunk stays where it is.
 --
 -- Keys:
---   waiting  LIST  ids of chunks: BullMQ's; the next one stands last
+--   waiting  LIST  ids of chunks: BullMQ's; the next one is the last
 -- Arguments:
 --   added    ids, in their order
 -- Output: 'OK'

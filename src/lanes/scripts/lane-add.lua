@@ -6,7 +6,7 @@
 -- nobody reads the one, and no Worker takes jobs of a lane.
 --
 -- Keys:
---   waiting      LIST    ids of jobs that wait; the next one stands last
+--   waiting      LIST    ids of jobs that wait; the next one is the last
 --   prioritized  ZSET    ids of jobs that are taken when nothing waits
 --   counter      STRING  of the scores of prioritized jobs
 --   delayed      ZSET    ids of jobs that are put off, and when they are due
@@ -18,8 +18,8 @@
 --   ids          of the jobs
 --   payloads     JSON
 --   times        when they were accepted (ms)
---   waits        so long they are put off from now on (ms), 0 for those that are not
---   notBefore    when they are due at the earliest (ms), 0 for those that may go at once
+--   waits        their delays from now on (ms); 0: none
+--   notBefore    when they are due at the earliest (ms); 0: at once
 --   priorities   0 for those that wait, else when they are taken: the least first
 --   packedIds?   for the index, one after the other; without it the messages are in the index
 --   hashes?      4 bytes each
@@ -37,7 +37,7 @@ if redis.call('EXISTS', closed) == 1 then return 'closed' end
 -- The index first: an id without a message is passed over, a message that no list shows is not found.
 local nowMs = redisNowMs()
 if packedIds then
-  -- A broken index is a matter for people, and no message waits for that: its id finds it all the same.
+  -- A broken index is for people to mend, and no message may wait for that: it is still found by its id.
   pcall(indexMessages, index, SERIES.sent, packedIds, hashes, oldestMs, newestMs, untilMs, nowMs)
 end
 if #ids == 0 then return 'OK' end
@@ -45,8 +45,8 @@ if #ids == 0 then return 'OK' end
 local keys = {}
 for i, id in ipairs(ids) do keys[i] = jobs .. id end
 local areNew = redis.call('EXISTS', unpack(keys)) == 0
--- A job that is in no line would never be sent, and adding it again would change nothing: where Redis does not let us put it
--- in line, as with a right that somebody took away, it is removed again, and the caller gets the error.
+-- A job that is in no line would never be sent, and adding it again would change nothing: if Redis refuses to put it in line,
+-- as when somebody has revoked a permission, it is removed again and the caller gets the error.
 local function undone(result, written)
   if type(result) ~= 'table' or not result.err then return nil end
   redis.call('UNLINK', unpack(written))
@@ -59,7 +59,7 @@ for i, id in ipairs(ids) do
     added[id] = true
     local dueMs = math.max(notBefore[i], waits[i] > 0 and nowMs + waits[i] or 0)
     local isDelayed = dueMs > nowMs
-    -- BullMQ counts from when it was accepted.
+    -- BullMQ counts the delay from acceptance.
     redis.call('HSET', keys[i], JOB.name, name, JOB.data, payloads[i], JOB.opts, '{}', JOB.addedAt,
       string.format('%.0f', times[i]), JOB.delay, isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
       JOB.priority, priorities[i])

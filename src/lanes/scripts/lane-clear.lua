@@ -7,7 +7,7 @@
 --   outbox       STREAM  events of the lane, if anybody wants them
 --   waiting      LIST, the next one last, or ZSET: waiting or prioritized jobs, BullMQ's
 --   requeueable  ZSET    messages of the lane that can be requeued
---   clearedBy    STRING  who clears this list: two at once would only look for what the other has taken off
+--   clearedBy    STRING  who clears this list: two at once would only search for what the other has removed
 --   queuedAgain  ZSET    messages of the lane that were queued again
 -- Arguments:
 --   by           who asks
@@ -35,7 +35,7 @@ for _, m in ipairs(messages) do
   m.retentionMs, m.campaigns, m.queuedAgain, m.requeueable = retentionMs, campaigns, queuedAgain, requeueable
   m.record, m.job = records .. m.ulid, jobs .. m.jobId
   local p, exists = load(m.record)
-  -- A claim ends what is gone.
+  -- The claim of a message ends it if its record is gone.
   local ended = not isGone(m, exists)
     and (isStopped(m, p, exists, now) and 'stopped' or isExpired(m, p, exists, now) and 'expired'
       -- Its campaign was cancelled, and the message with it; its job is all that is left.
@@ -43,7 +43,7 @@ for _, m in ipairs(messages) do
   if ended == 'stopped' then stopped = stopped + 1 end
   if ended == 'expired' then expired = expired + 1 end
   if ended then
-    -- One that a worker has fetched meanwhile is left to it: its claim finds what is written now.
+    -- A job that a worker has read meanwhile is left to that worker: its claim finds what is written here.
     local taken
     if isList then
       taken = redis.call('LREM', waiting, 1, m.jobId)

@@ -11,7 +11,7 @@
 --   chunksActive     LIST    chunks: BullMQ's
 --   inDoubt          ZSET    messages in doubt
 --   queuedAgain      ZSET    messages queued again
---   activeCampaigns  HASH    campaigns that a worker looks after
+--   activeCampaigns  HASH    campaigns that need a worker
 --   closed           STRING  there once the lane's sender was removed
 -- Arguments: none
 -- Output: 1 when it is closed, 0 when it has something to do

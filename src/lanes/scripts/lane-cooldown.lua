@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- Begins a cooldown of a lane without a step of a message, as after answers that prove nothing.
+-- Begins a cooldown of a lane without a step of a message, as after replies that prove nothing.
 --
 -- Keys:
 --   cooldown  STRING  when the cooldown of the lane ends (ms)
 -- Arguments:
 --   ms
 --   reason    `code|sentence`
---   mostMs?   the lane is probed after it, and waits longer each time, up to this; else one that ends later stays
---   isProbe?  it was a probe that ended so
+--   mostMs?   the longest cooldown, of a lane that is probed after each one; without it, one that ends later stays
+--   isProbe?  whether it was a probe that ended so
 -- Output: {ms until it ends, 1 if it is new}
 -- include ../messages/scripts/message-cooldowns
 local cooldown = unpack(KEYS)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Moves those of the next waiting jobs that look as if they must not be sent behind all others, so that what may leave
+-- Moves those of the next waiting jobs that probably must not be sent behind all others, so that those that may leave
 -- need not wait until they are cleared. It changes the order and nothing else: the script that clears or claims them
 -- judges them properly (message-unsendable.lua), and dying after any page leaves jobs that wait.
 --

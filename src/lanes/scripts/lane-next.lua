@@ -8,7 +8,7 @@
 -- counted.
 --
 -- Keys:
---   waiting      LIST    ids of jobs that wait; the next one stands last: BullMQ's
+--   waiting      LIST    ids of jobs that wait; the next one is the last: BullMQ's
 --   prioritized  ZSET    ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed      ZSET    ids of jobs and when they are due: BullMQ's
 --   meta         HASH    about the queue: BullMQ's

@@ -24,15 +24,15 @@
 -- The two prefixes go as keys, which are text: an argument is packed, and a command with bytes in it takes a client
 -- twice as long to write.
 -- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, then number,
--- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers stand in one
+-- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers share one
 -- string: reading a list of them takes a client three times as long.
 -- include chunk-places
 -- constants
 local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
--- No more are read: this script must stay a matter of microseconds.
--- In these a message has not ended.
+-- In these states a message has not ended.
 local OPEN = QUEUED .. SENDING .. UNCONFIRMED
-local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_LOOKED_AT = 500, 50, 20, 64
+-- Bounds of what is read: this script must take no more than microseconds.
+local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_SAMPLE = 500, 50, 20, 64
 
 local function historyOf(job)
   return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), FIELD.history) or ''
@@ -47,7 +47,7 @@ for i = 1, #found, 2 do
       left = tonumber(redis.call('HGET', key, 'total') or '0')
       local counts = redis.call('HGETALL', key .. SUFFIX.counts)
       for j = 1, #counts, 2 do
-        -- What is no state (ASIDE) counts some of them once more.
+        -- Other fields (ASIDE) count some messages a second time.
         local isState = #counts[j] == 1
         if isState and not string.find(OPEN, counts[j], 1, true) then
           left = left - tonumber(counts[j + 1])
@@ -71,13 +71,13 @@ end
 local inChunks = #chunks > 0 and placesInChunks(chunks, states, campaigns) or 0
 local chunk = string.match(redis.call('LINDEX', chunksWaiting, -1) or '', '^chunk_(%d+)_')
 
--- Of those in doubt, who is being sent: the rest is unconfirmed. Of very many the part of those that are looked at.
+-- How many of those in doubt are being sent; the rest are unconfirmed. Of very many, a sample is scaled up.
 local doubted = redis.call('ZCARD', inDoubt)
-local lookedAt, sending = redis.call('ZRANGE', inDoubt, 0, DOUBT_LOOKED_AT - 1), 0
-for _, ulid in ipairs(lookedAt) do
+local sample, sending = redis.call('ZRANGE', inDoubt, 0, DOUBT_SAMPLE - 1), 0
+for _, ulid in ipairs(sample) do
   if redis.call('HGET', records .. ulid, FIELD.state) == SENDING then sending = sending + 1 end
 end
-if doubted > #lookedAt then sending = math.floor(sending * doubted / #lookedAt + 0.5) end
+if doubted > #sample then sending = math.floor(sending * doubted / #sample + 0.5) end
 
 local t = redis.call('TIME')
 local numbers = {

@@ -16,8 +16,8 @@
 --   campaigns    what the keys of the lane's campaigns begin with
 --   jobsRun?     number of its campaign, as its job has it
 --   validUntil?  ms, as its job has it
---   newFields    {field, value, ...}: what its record holds, of a message without one
---   why          what its history says of it
+--   newFields    {field, value, ...}: fields of its record, for a message without one
+--   why          detail for its history
 --   problem?     `code|sentence`
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../messages/scripts/message-lifecycle

@@ -145,7 +145,7 @@ local function writePerson(b, bucketHash, name, value)
   return key
 end
 
--- When fewer than `most` are counted, where there are as many now (ms).
+-- When fewer than `most` people will be counted (ms), where there are as many now.
 local function roomAt(b, most)
   local needed, last = b.used - most + 1, b.now
   eachPeriod(b.counts, b.freed, b.now, function(period, n)

@@ -6,7 +6,7 @@
 --   active  STRING  there while any person is capped or any message held
 -- Arguments:
 --   forMs
---   at?     when it began (ms); now, where that is not known or to come
+--   at?     when it began (ms); now, if that is unknown or in the future
 --   given?  the time (ms), where it is not that of Redis
 -- Output: until when this one lasts (ms)
 local cap, active = unpack(KEYS)

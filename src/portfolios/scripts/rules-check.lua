@@ -57,7 +57,7 @@ if redis.call('EXISTS', held) == 1 then
 end
 
 local b = limit and openBudget(budget, counts, people, now, limit)
--- When one more may be counted, by how many may be counted at all.
+-- When one more may be counted, by limit.
 local rooms = {}
 local function waits(why, till) return { why, till, math.max(0, till - now) } end
 local function checkProviderRules(i)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Notes whose messages WhatsApp may hold, for those who look at their places.
+-- Lists a lane or portfolio whose messages WhatsApp may hold, for the sweep that examines held places.
 --
 -- Keys:
 --   holders  ZSET    lanes or portfolios -> until when (ms)

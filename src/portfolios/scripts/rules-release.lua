@@ -5,7 +5,7 @@
 --   held     ZSET    messages that have a place -> ms until which it counts
 -- Arguments:
 --   message
---   expected until when it counted (ms), as Redis says it
+--   expected its score as Redis returned it: until when it counted (ms)
 -- Output: 1 if it was given back
 local held = unpack(KEYS)
 local message, expected = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Writes down what became of a message for which a person was counted. One that is proven not to have left is given back,
+-- Records whether a message for which a person was counted has left. If it is proven not to have, the person is given back,
 -- unless another message was let out to them meanwhile.
 --
 -- Keys:

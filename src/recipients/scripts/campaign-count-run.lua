@@ -1,4 +1,4 @@
--- Counts one more run of a campaign, if it is still kept: a count without a record would never end.
+-- Counts one more run of a campaign, if it is still kept: a count without a record would never expire.
 --
 -- Keys:
 --   campaign  HASH

@@ -16,7 +16,7 @@
 --   begins    a new epoch begins, which ends the jobs of the old one
 --   rewind    how many recipients are fed once more
 --   keepMs    how long an ended campaign is kept
---   writes    {name: value}: what is written besides; the value '@now' is the time
+--   writes    {name: value}: further fields to write; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}, or {'closed', state, epoch} when it needs a worker and its sender was
 -- removed; {'missing'} when there is no campaign
 local outbox, campaign, active, counts, states, closed, replied = unpack(KEYS)

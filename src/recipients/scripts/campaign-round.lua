@@ -14,7 +14,7 @@
 --   throttled      STRING  how often the lane was
 -- Arguments:
 --   epoch
---   moved?         {from: , to: } of the cursor: where it stood and stands now
+--   moved?         {from: , to: }: the cursor before and after
 --   rate           messages per second measured, as text
 --   pace           that it is held to, as text ('' = none)
 -- Output: {'over', fed} when the campaign does not run in this epoch any more; else
@@ -32,7 +32,7 @@ local isMine = moved and cursor == moved.from
 local fed = isMine and math.max(0, moved.to - tonumber(found[4] or cursor)) or 0
 if fed > 0 then redis.call('HSET', campaign, 'furthest', moved.to) end
 if tonumber(found[2]) ~= epoch then
-  -- Taken over while it fed: what it put on the lane is there anyway, and need not be fed again.
+  -- Taken over while it fed: the messages are on the lane and need not be fed again.
   if isMine and moved.to > cursor then redis.call('HSET', campaign, 'next', moved.to) end
   return { 'over', fed }
 end

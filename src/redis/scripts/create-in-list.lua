@@ -1,4 +1,4 @@
--- Creates a hash and lists it. Each that is there already is left as it is.
+-- Creates a hash and lists it. Whichever of both exists already is left as it is.
 --
 -- Keys:
 --   hash    HASH

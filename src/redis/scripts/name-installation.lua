@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Gives the installation its name, unless it has one: every part does so at its start, which must also end on a full Redis.
+-- Names the installation, unless it has a name. Every part does so at its start, which must succeed on a full Redis too.
 --
 -- Keys:
 --   installation  STRING

@@ -1,17 +1,17 @@
 #!lua flags=allow-oom
--- Writes down what somebody else has said of a thing, unless something newer is known of it by their clock. Of what was said
--- at the same moment the higher rank counts, and then the greater text: so any order and any repetition end alike.
+-- Stores a report about a thing, unless a newer one by the clock of its reporter is stored. Of two reports of the same moment
+-- the one of higher rank wins, then the one of greater text: neither order nor repetition matters.
 --
 -- Keys:
 --   record  HASH     of the thing
 -- Arguments:
 --   field   of the record: `<ms> <rank> <value>`
---   at      when it was said (ms)
+--   at      when it was reported (ms)
 --   rank
 --   value
---   writes  {field: value}: what is written besides
---   most    a record that is not there is made, and gets at most so many fields; 0: it must be there
--- Output: 'newer' when it counts from now on, 'same' when it did before, 'older', or 'missing' without a place for it
+--   writes  {field: value}: further fields to write
+--   most    a missing record is created, and gets at most so many fields; 0: it must exist
+-- Output: 'newer' when it is stored, 'same' when it was stored already, 'older', or 'missing' without a place for it
 local record = unpack(KEYS)
 local field, at, rank, value, writes, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 6)
 local known = redis.call('HGET', record, field)

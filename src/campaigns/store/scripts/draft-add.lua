@@ -4,7 +4,7 @@
 --   drafts  ZSET  campaign id -> when it was created
 -- Arguments:
 --   id
---   most    so many may be on it; 0 is no limit
+--   most    drafts on the list; 0 is no limit
 --   now     ms
 -- Output: 1, or 0 when it is full
 local drafts = unpack(KEYS)

@@ -1,12 +1,12 @@
--- Counts the bytes of a campaign's rows in place of those it had, if there is room. Idempotent.
+-- Sets how many bytes a campaign's rows take, if there is room. Idempotent.
 --
 -- Keys:
 --   rows   HASH  campaign id -> bytes, and `total`
 -- Arguments:
 --   id     of the campaign
---   bytes  0: it has none any more
+--   bytes  0: its rows are gone
 --   most   of all campaigns; 0 is no limit
--- Output: {1 or 0 when there is no room, bytes of all, bytes that it had}
+-- Output: {1, or 0 when there is no room; bytes of all campaigns; bytes that this one had before}
 local rows = unpack(KEYS)
 local id, bytes, most = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local before = tonumber(redis.call('HGET', rows, id) or '0')

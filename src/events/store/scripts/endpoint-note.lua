@@ -7,7 +7,7 @@
 -- Arguments:
 --   how       `succeeded`, `failed` or `disabled`
 --   now       ms
---   longMs    it is disabled when it has failed for so long without one success
+--   longMs    failures for so long without a success disable it
 --   id
 --   url       the address that answered
 --   reason?   of `disabled`

@@ -1,6 +1,6 @@
 #!lua
 -- Adds messages of a lane to its index, before their jobs are added. Refused when Redis is full, like the jobs. Running it
--- twice shows nothing twice.
+-- twice lists no message twice.
 --
 -- Keys:
 --   index       ZSET  segments of the lane's index

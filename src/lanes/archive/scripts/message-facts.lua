@@ -4,7 +4,7 @@
 --   record   HASH   a message
 -- Arguments:
 --   fields   names of the fields
--- Output: for each message the values of its fields; nothing of a record that is none
+-- Output: for each message the values of its fields; an empty list where the key holds no record
 local fields = unpack(cmsgpack.unpack(ARGV[1]), 1, 1)
 local found = {}
 for i = 1, #KEYS do

@@ -1,5 +1,5 @@
--- Filters messages: leaves out those that are gone or do not match, so that fewer records are read. A message without a
--- record yet may match anything.
+-- Filters messages, so that fewer records are read: leaves out those that do not match. A message without a record yet may
+-- match anything.
 --
 -- Keys:
 --   records   HASH  what the keys of the records begin with, for the slot
@@ -11,7 +11,7 @@
 --   group?    grouping text
 --   run?      number of a campaign
 --   code?     `code|`, what a problem begins with
--- Output: places of those that may match
+-- Output: positions in `ulids` of those that may match
 -- constants
 local records = unpack(KEYS)
 local ulids, once, repeated, class, group, run, code = unpack(cmsgpack.unpack(ARGV[1]), 1, 7)

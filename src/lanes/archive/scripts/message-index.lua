@@ -1,8 +1,8 @@
 -- The index of a lane's messages, for scripts that add to it. It costs bytes, not entries: ids are appended to segments,
--- and beside each id four bytes that stand for the person. Everything is read with src/lanes/archive/message-index.ts.
+-- and beside each id a four-byte hash of the person. Everything is read with src/lanes/archive/message-index.ts.
 --
 -- index = ZSET segment -> acceptance (ms) of its newest message. A segment is two STRINGs of the same order, index:<name>
--- with an id per message and index:<name>:to with 4 bytes each. Their names, with the letters of SERIES, say what is in them:
+-- with an id per message and index:<name>:to with 4 bytes each. The name begins with a letter of SERIES and gives the content:
 --   o0<ms>, o1<ms>, o2<ms>  messages that were accepted at <ms>, when the segment was begun, or later; o1: up to an hour
 --                           before it as well, o2: any time before. 16 bytes an id.
 --   r0<ms>, r1<ms>, r2<ms>  the same of received ones. 27 bytes an id.
@@ -11,7 +11,7 @@
 -- index:open = HASH series, as `o0` -> when its segment was begun: the one that is appended to.
 local SEGMENT, SEGMENT_MS, PUNCTUAL_MS, LATE_MS, SLACK_MS = 4096, 604800000, LATENESS.punctualMs, LATENESS.lateMs, 3600000
 
--- An end is written about once an hour, not with every message.
+-- Writes an expiry about once an hour, not with every message.
 local function keepIndexed(key, untilMs)
   if redis.call('PEXPIRETIME', key) < untilMs then
     redis.call('PEXPIREAT', key, string.format('%.0f', untilMs + SLACK_MS))
@@ -25,7 +25,7 @@ local function keepSegment(index, name, newestMs, untilMs)
   keepIndexed(index .. ':' .. name .. SUFFIX.people, untilMs)
 end
 
--- What is appended to has room for as much again; written once more it takes what it needs.
+-- A string that was appended to has spare room of its own size; writing it once more frees that.
 local function shrink(key)
   for _, each in ipairs({ key, key .. SUFFIX.people }) do
     local bytes = redis.call('GET', each)
@@ -43,7 +43,7 @@ local function indexMessages(index, series, ids, hashes, oldestMs, newestMs, unt
     if begun then shrink(index .. ':' .. series .. begun) end
     begun = string.format('%.0f', nowMs)
     redis.call('HSET', open, series, begun)
-    -- Segments end by themselves; what names them is swept here, a few each time one is begun.
+    -- Segments expire by themselves; their names are swept here, a few each time a segment is begun.
     for _, name in ipairs(redis.call('ZRANGE', index, 0, 15)) do
       if redis.call('EXISTS', index .. ':' .. name) == 0 then redis.call('ZREM', index, name) end
     end

@@ -30,8 +30,8 @@ local function dropJob(job, id, place)
   unwanted[#unwanted + 1] = job
 end
 
--- The message is not being sent any more. `waitMs`: its job goes back to the front of the line, or is delayed for so
--- long; nil: its job is dropped (writeEnded).
+-- Ends the sending of a message. `waitMs`: its job goes back to the front of the line, or is delayed for so long; nil: its
+-- job is dropped (writeEnded).
 local function endSending(job, id, now, waitMs)
   if not waitMs then
     ended[#ended + 1], endedIds[#endedIds + 1] = job, id
@@ -48,7 +48,7 @@ local function endSending(job, id, now, waitMs)
   end
 end
 
--- Takes away the jobs of what is not being sent any more. What came from a chunk has none.
+-- Deletes the jobs of messages whose sending has ended. A message of a chunk has none.
 local function writeEnded()
   if #ended == 0 or redis.call('DEL', unpack(ended)) == 0 then return end
   for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end

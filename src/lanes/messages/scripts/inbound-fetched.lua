@@ -1,4 +1,4 @@
--- Notes on a received message which file of the gallery its media are, if the message is still kept.
+-- Records on a received message which file of the gallery holds its media, if the message is still kept.
 --
 -- Keys:
 --   inbound  HASH

@@ -11,7 +11,7 @@
 --   laneCooldown      STRING  when the cooldown of the lane ends (ms); its probe is a key of its own
 --   slots             LIST    latest slots of the lane
 --   queuedAgain       ZSET    messages of the lane that were queued again
---   waiting           LIST    ids of jobs of the lane that wait; the next one stands last: BullMQ's
+--   waiting           LIST    ids of jobs of the lane that wait; the next one is the last: BullMQ's
 --   prioritized       ZSET    ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed           ZSET    ids of jobs and when they are due: BullMQ's
 --   active            LIST    ids of jobs whose messages are being sent: BullMQ's
@@ -20,8 +20,8 @@
 -- Arguments:
 --   lostAfterMs     the sweep takes an attempt for lost after this
 --   retentionMs
---   evidenceWaitMs  evidence of another attempt is waited for so long, at least
---   workerLost      the error of one that was lost, `code|sentence`
+--   evidenceWaitMs  least time to wait for evidence of another attempt
+--   workerLost      the error of a lost attempt, `code|sentence`
 --   campaigns       what the keys of the lane's campaigns begin with
 --   records         the same of messages, before the ulid
 --   jobs            the same of jobs, before their ids
@@ -29,9 +29,9 @@
 --   cooldowns       what the keys of recipients' cooldowns begin with, before the recipient
 --   waits           the same of the waits of messages, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, latest: the latest slot that this
---                   worker got, pastUs: what has passed since and may still be used}
+--                   worker got, pastUs: time since then that may still be used}
 --   reader?         worker that has read the jobs of these messages, and is done with that
---   settleWithinMs  what an attempt has for writing its end down; the last part of lostAfterMs
+--   settleWithinMs  how long an attempt may take to write its end; the last part of lostAfterMs
 -- Arguments of each:
 --   ulid
 --   attempt         id of the attempt
@@ -39,19 +39,19 @@
 --   validUntil      ms
 --   aheadUs         a slot is reserved so far ahead at most
 --   recipient       as keys name it
---   newFields       {field, value, ...}: what a new record holds besides
+--   newFields       {field, value, ...}: further fields of a new record
 --   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
 --   delayMs?        for which the message is not to be sent
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
--- {..., slot, time (µs)}, and marks besides if there are any: 1 if it is the probe of its lane, 2 if another worker has
--- reserved slots of the lane since this one did; {'error', text} of one that failed.
+-- {..., slot, time (µs)}, with marks if there are any: 1 if it is the probe of its lane, 2 if another worker has
+-- reserved slots of the lane since this one did, 3 for both; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
 -- be sent, nothing was written; message-finalize.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
--- nothing was written, but that the job is put off for so long when only this message waits. `too_early`: its slot would
+-- nothing was written, except that the job is delayed for so long when only this message waits. `too_early`: its slot would
 -- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
 -- include message-lifecycle
 -- include message-events
@@ -115,11 +115,11 @@ end
 
 local function tooEarly(slotUs, aheadUs)
   local earlyUs = slotUs - nowUs - aheadUs
-  -- More than one slot is let pass, so that it is not asked again for each.
+  -- Waits for more than one slot, so that the worker does not come back for each.
   if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
 end
 
--- What is not to be sent, or was, leaves no job behind.
+-- A message that was sent, or must not be, leaves no job behind.
 local function endJob(m)
   if m.place then dropJob(m.job, m.id, m.place) end
 end
@@ -129,7 +129,7 @@ end
 
 -- Messages that this step has checked.
 local seen = {}
--- One table for all of them, one after the other: making them anew took a tenth of the step.
+-- One table, used again for each of them: making a new one for each took a tenth of the step.
 local m = {
   queuedAgain = queuedAgain,
   requeueable = requeueable,
@@ -146,7 +146,7 @@ local function claim(i)
   local isTaken
   if from == 'job' then isTaken = not place or seen[ulid] end
   if from == 'place' then isTaken = exists or recipientStateOf(campaigns, run, ulid) end
-  -- Asked once more, since the answer was lost: its own claim took it.
+  -- Unless the same claim is repeated because its reply was lost: then it was this attempt that took it.
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true
   m.record, m.job, m.id, m.place = record, job, id, place
@@ -165,7 +165,7 @@ local function claim(i)
 
   local slotUs
   if p.state == QUEUED then
-    -- Its job may be there sooner: one that a person tries at once, or that is due by the clock of a Redis that was lost.
+    -- The job may come before the message is due: a person had it tried at once, or it was due by the clock of a lost Redis.
     local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, delayMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
@@ -178,7 +178,7 @@ local function claim(i)
       local early = tooEarly(slotUs, aheadUs)
       if early then return early end
     end
-    -- Last: a recipient's turn is used up by asking. Read again, for another message of this step may have used one.
+    -- Last, because a claim uses up a turn of the recipient. Read again: another message of this step may have used one.
     local text = found[2 * i + 1] and redis.call('GET', cooldowns .. recipient)
     local ms = text and mustWait(cooldowns .. recipient, text, now)
     -- Clamp the delay to the validity: the job is then due when the message expires, and reports it.
@@ -200,8 +200,8 @@ local function claim(i)
     endJob(m)
     -- Two claims of one job: the worker that made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, HISTORY.heldByAnother, attempt, workerLost)
-    -- Not before the request of the first attempt can be under way no more: a worker that was frozen or cut off from
-    -- Redis, but lives, may yet say what came of it.
+    -- Not before the request of the first attempt must have ended: its worker may only be frozen or cut off from Redis, and
+    -- may yet report the outcome.
     local lostAt = tonumber(scoreOf(inDoubt, ulid) or '0')
     addLater(inDoubt, math.max(now + evidenceWaitMs, lostAt - settleWithinMs), ulid)
     return { verdict, p.state, p.attempt }
@@ -211,12 +211,12 @@ local function claim(i)
   settle(m, p, exists, now, before, HISTORY.claimed, attempt)
   addLater(inDoubt, now + lostAfterMs, ulid)
   if not pace then return { verdict, p.state, p.attempt } end
-  -- The same attempt asks again when the answer was lost: it gets another slot.
+  -- A claim that is repeated because its reply was lost gets another slot.
   slotUs = slotUs or lane.next()
   if not probe then
     return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 2 or nil }
   end
-  -- Should its worker die, the next one goes when it is taken for lost.
+  -- If the worker of the probe dies, the next probe goes once this one is taken for lost.
   coolLane(laneCooldown, lostAfterMs, now, string.match(probe, '|(.*)'))
   cooldownMs = PROBE_LOOK_MS
   return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 3 or 1 }
@@ -227,7 +227,7 @@ if lane then lane.write() end
 writeLines()
 if reader then
   redis.call('HDEL', readers, reader)
-  -- What left the line killed nobody who read it.
+  -- A job that left the line has killed nobody who read it.
   if redis.call('EXISTS', deaths) == 1 then
     for _, left in ipairs({ fromList, fromSet }) do
       if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end

@@ -2,9 +2,9 @@
 -- attempt refused, and read by every claim. Included by message-claim.lua and message-step.lua.
 --
 -- A lane's is a STRING, the time at which it ends (ms). After answers that prove nothing there is another STRING beside it,
--- the probe `ms|code|sentence`: how long the lane has waited last, and why. While that is there, the cooldown ends for one
--- message only, which holds the others back until it is settled: what a broken provider or a page of a proxy costs is
--- one message without proof each time.
+-- the probe `ms|code|sentence`: how long the lane has waited last, and why. While that exists, the end of a cooldown lets only
+-- one message go, and the others wait until it is settled: a broken provider, or the error page of a proxy, costs one message
+-- without proof each time.
 -- A recipient's is a STRING of four numbers:
 --   ends      when WhatsApp may be asked again (ms)
 --   next      when the next message may go (ms): at the end of the cooldown the first one, then one at a time
@@ -13,9 +13,9 @@
 
 -- WhatsApp takes one message per 6 s to one recipient, once its burst of 45 is used up.
 local TURN_MS = 6000
--- A claim that comes so little too early, as by another machine's clock, is not queued again.
+-- A claim that is early by no more than this, as by another machine's clock, waits without taking one more turn.
 local EARLY_MS = 1000
--- How long the refusals in a row are remembered after the last turn that was given out; as long as the cooldown at least.
+-- How long the refusals in a row count after the last turn that was reserved; at least as long as the cooldown.
 local REMEMBERED_MS = 60000
 
 local function writeCooldown(key, r, ms)
@@ -28,7 +28,7 @@ local function readCooldown(text)
   return { ends = tonumber(ends), next = tonumber(nextAt), refusals = tonumber(refusals), queued = tonumber(queued) }
 end
 
--- Gives the next turn out: the ms until it.
+-- Reserves the next turn; returns the ms until it.
 local function reserveTurn(key, r, now)
   local ms = math.max(0, r.next - now) + r.queued * TURN_MS
   r.queued = r.queued + 1
@@ -47,8 +47,9 @@ local function mustWait(key, text, now)
   writeCooldown(key, r, TURN_MS)
 end
 
--- WhatsApp refused a message to this recipient: the ms that this message waits. 4^X s as it advises, X the
--- refusals in a row, at most 4^6 s. What was under way together with the message that began the cooldown does not count.
+-- Cools a recipient down after a refusal; returns the ms that this message waits. The cooldown takes 4^X s, as WhatsApp
+-- advises, X the refusals in a row, at most 4^6 s. A refusal during a cooldown does not count: its message was under way
+-- together with the one that began the cooldown.
 local function coolRecipient(key, leastMs, now)
   local text = redis.call('GET', key)
   local r = text and readCooldown(text) or { ends = 0, next = 0, refusals = 0, queued = 0 }
@@ -59,18 +60,18 @@ local function coolRecipient(key, leastMs, now)
   return reserveTurn(key, r, now)
 end
 
--- While a probe is under way its end may come any moment: who waits for it asks again after this.
+-- A probe that is under way may end at any moment: whoever waits for it asks again after this.
 local PROBE_LOOK_MS = 1000
--- How long it is remembered after the cooldown that the lane is to be probed.
+-- How long a probe is kept beyond its cooldown.
 local PROBE_KEPT_MS = 3600000
 
--- What is left of a lane's cooldown, as claims are told; `till` and `probe` are what stands in Redis.
+-- The ms that a lane's cooldown lasts, as claims return it; `till` and `probe` as Redis stores them.
 local function cooldownLeft(till, probe, now)
   local left = math.max(0, (tonumber(till or nil) or 0) - now)
   return probe and math.min(left, PROBE_LOOK_MS) or left
 end
 
--- The lane, or its polls, cool down for so long; a cooldown that ends later stays. A reason, `code|sentence`, is kept beside it.
+-- Begins a cooldown of a lane, or of its polls, unless one that ends later exists. Its reason, `code|sentence`, is kept beside it.
 local function coolLane(key, ms, now, reason)
   local till = now + math.max(1, math.ceil(ms))
   if till <= tonumber(redis.call('GET', key) or '0') then return end
@@ -79,8 +80,9 @@ local function coolLane(key, ms, now, reason)
   if reason then redis.call('SET', key .. SUFFIX.reason, reason, 'PX', keptMs) end
 end
 
--- The lane waits and is probed then: twice as long as the last time, from `ms` to `mostMs`. What ends within a wait is of the
--- same burst as what began it and changes nothing, unless it is the probe itself. Returns the ms, and whether it is new.
+-- Cools a lane down, to be probed afterwards: twice as long as the last time, from `ms` to `mostMs`. Attempts that end during
+-- the cooldown are of the burst that began it and change nothing, except the probe itself. Returns the ms, and whether the
+-- cooldown is new.
 local function coolForProbe(key, ms, mostMs, isProbe, now, reason)
   local found = redis.call('MGET', key, key .. SUFFIX.probe)
   local left = (tonumber(found[1] or nil) or 0) - now

@@ -4,17 +4,17 @@
 --
 -- An entry of the outbox has one field, `e`: an event a line, each
 -- `<ulid><state letter><! when it was repeated in doubt><seq>,<ms since acceptance, base 36>,<problem>`.
--- In place of a problem `+` says that the message was read before anything said that it was delivered.
+-- A `+` in place of a problem: the message was read without any report of its delivery.
 -- src/model/events/outbox-entry.ts reads it.
-local noted, isHeard = {}, nil
+local noted, isListening = {}, nil
 
 local function hasListeners()
-  if isHeard == nil then isHeard = redis.call('EXISTS', KEYS[1]) == 1 end
-  return isHeard
+  if isListening == nil then isListening = redis.call('EXISTS', KEYS[1]) == 1 end
+  return isListening
 end
 
--- Notes what a message has become: p after the step, its history with the step in it. Called after the record is written.
--- A message that waits again or is being sent is no event: what comes of it will be one.
+-- Adds the event of a step: p after the step, the history with it. Called after the record is written. A message that waits
+-- again or is being sent makes no event; its outcome will.
 local function noteEvent(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
@@ -24,7 +24,7 @@ local function noteEvent(p, ulid, history, problem)
     .. ',' .. (string.match(history, '([^|]+)$')):match('^%a(%-?%w+)') .. ',' .. string.gsub(why, '%c', ' ')
 end
 
--- Writes what was noted. An outbox that is none is a matter for people: no message waits for that.
+-- Writes the events of this step. If the key holds no stream, people must mend it, and no message may wait for that.
 local function writeEvents()
   if #noted == 0 then return end
   redis.pcall('XADD', KEYS[1], '*', ENTRY.events, table.concat(noted, '\n'))

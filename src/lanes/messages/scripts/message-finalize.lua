@@ -1,8 +1,7 @@
 #!lua flags=allow-oom
--- Ends a message that no claim can end or may begin: one of a campaign whose job was dead-lettered before anybody
--- claimed it, or whose record is gone before it was settled; and any that nobody has claimed, of a person who is erased
--- or wants no such messages. Writes a record that says so, which every later claim meets. Running it twice changes
--- nothing.
+-- Ends a message without a claim: one of a campaign whose job was dead-lettered before anybody claimed it, or whose
+-- record was lost before it was settled; or any that nobody has claimed, to a person who was erased or has opted out.
+-- Writes a record of the outcome, which stops every later claim. Idempotent.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them
@@ -18,7 +17,7 @@
 --   run?         number of its campaign
 --   campaigns    what the keys of the lane's campaigns begin with
 --   problem      `code|sentence`
---   newFields    {field, value, ...}: what the new record holds besides
+--   newFields    {field, value, ...}: further fields of the new record
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
 -- include message-events
@@ -40,7 +39,7 @@ else
   state = UNKNOWN
 end
 local now = redisNowMs()
--- Events that were told before are gone with the record: what is told now must not look older than they.
+-- How many events there were is lost with the record: starting at 1,000 keeps this one from looking older than they.
 local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
 local fields = { FIELD.state, state, FIELD.history, history, FIELD.problem, problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
@@ -51,7 +50,7 @@ writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
--- A dead letter is for people to look at.
+-- A dead letter is kept for people to examine.
 if why ~= 'dead' then redis.call('DEL', job) end
 if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
 count(campaigns, run, ulid, before, state, false, isExempt(state, problem))

@@ -1,9 +1,8 @@
--- The life of a message in Redis. Included by every script that changes a message. The
--- letters of the states and the table of moves are those of src/model/messages/lifecycle.ts, written in here when the script
--- is loaded: QUEUED, SENDING, ... are letters; moveOf(kind) is a line of the table; PROVEN are the letters of those states
--- that prove a message sent, in their order. FIELD.state is the field that record-format.ts calls so; message-script.ts has
--- the other tables. The rest stands in step(); a reference model (test/model/message-lifecycle.ts) is held against it, step
--- by step over thousands of lives.
+-- The life of a message in Redis. Included by every script that changes a message. The letters of the states and the table
+-- of moves are those of src/model/messages/lifecycle.ts, inserted when the script is loaded: QUEUED, SENDING, ... are letters;
+-- moveOf(kind) is a line of the table; PROVEN are the letters of those states that prove a message sent, in their order.
+-- FIELD.state is the field of that name in record-format.ts; message-script.ts has the other tables. All other rules are in
+-- step(); tests compare it with a reference model (test/model/message-lifecycle.ts), step by step over thousands of lives.
 -- constants
 
 -- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
@@ -45,7 +44,7 @@ local function firstSent(others)
   end
 end
 
--- Takes proof about an attempt; says whether it changed anything. It may come at any time, in any order, any number of
+-- Applies proof about an attempt; returns whether it changed anything. It may come at any time, in any order, any number of
 -- times, and only moves a message forward: `failed` never overrides `delivered` or `read`, and proof that it went out
 -- corrects every state that had assumed otherwise. A message that was repeated in doubt may have gone out under two
 -- attempts: it is `sent` as long as one of them is known to be sent and not to have failed.
@@ -88,7 +87,7 @@ end
 -- isExpired: the validity of the message is over.
 local function step(p, e, isExpired)
   local kind, s = e.kind, p.state
-  -- A status may come in every state, and has an order instead of a table.
+  -- A status may come in every state: applyStatus orders them.
   if kind == 'status' then return applyStatus(p, e.attempt, e.status) and 'done' or 'ignored' end
   local from, to, orElse = moveOf(kind)
   if not string.find(from, s, 1, true) then return 'ignored' end
@@ -126,9 +125,9 @@ local function step(p, e, isExpired)
   return 'done'
 end
 
--- p of the record at a key, with all else that a step reads of it, and whether there is one. A step reads once and
+-- Reads the record at a key: p, with all else that a step needs of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
--- `isMissing`: it is known that there is none.
+-- `isMissing`: the caller knows that there is none.
 local function load(key, isMissing)
   local f = isMissing and {} or redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
     FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
@@ -143,9 +142,9 @@ local function load(key, isMissing)
     run = f[7] or nil,
     others = f[10] or '',
     class = f[11] or '',
-    -- Nothing that says whom it went to is written any more (src/lanes/archive/scripts/message-erase.lua).
+    -- Nothing that identifies the recipient may be written any more (src/lanes/archive/scripts/message-erase.lua).
     isErased = f[12] == '',
-    -- Which of the fields are there that a step may drop.
+    -- Which of the fields that a step may drop are there.
     has = {
       tries = f[3], problem = f[8], payload = f[9], others = f[10], cappedUntil = f[13], heldSince = f[14],
       pricing = f[15], messageStatus = f[16],
@@ -154,7 +153,7 @@ local function load(key, isMissing)
 end
 
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
--- Messages of one campaign were accepted at the same time, and what happens to them in one step is written the same.
+-- Kept, because messages of one campaign were accepted at the same time and what happens to them in one step is written alike.
 local base36Of = {}
 local function base36(n)
   if base36Of[n] then return base36Of[n] end
@@ -168,7 +167,7 @@ local function base36(n)
   return base36Of[n]
 end
 
--- When the latest entry of a packed history happened, in ms since acceptance; the least there is without one.
+-- When the latest entry of a packed history happened, in ms since acceptance; -inf without one.
 local function lastEventMs(history)
   local sign, digits = string.match(string.match(history, '.*|(.*)') or history, '^%a(%-?)(%w+)')
   local ms = digits and tonumber(digits, 36)
@@ -185,10 +184,9 @@ local function stepsOf(history)
   return steps
 end
 
--- The packed history (see src/model/messages/history.ts) with one more event. Times never go back: WhatsApp tells whole
--- seconds and has a clock of its own, and what it tells cannot have happened before what led to it. A message that is
--- throttled for hours must not grow for ever: past 1,500 characters the middle is dropped, the beginning and the latest
--- events stay, and how many were dropped.
+-- The packed history (see src/model/messages/history.ts) with one more event. Times never go back: WhatsApp reports whole
+-- seconds by a clock of its own, and an effect cannot come before its cause. A message that is throttled for hours must not
+-- grow for ever: past 1,500 characters the middle is dropped, and the number of its events takes its place.
 local function appendHistory(history, letter, atMs, acceptedAt, detail)
   local ms = atMs - acceptedAt
   local event = letter .. base36(history == '' and ms or math.max(ms, lastEventMs(history)))
@@ -204,14 +202,14 @@ local function appendHistory(history, letter, atMs, acceptedAt, detail)
 end
 
 -- include recipient-states
--- What a step of many messages has changed for campaigns, by number of campaign; nil: each change is written at once.
+-- What a step of many messages changes in campaigns, by their numbers; nil: each change is written at once.
 local gathered
 
 -- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
 local function writeChanges(prefix, run, changes)
   local key = prefix .. run
   local campaign = redis.call('HMGET', key, 'state', 'total')
-  -- Not kept any more: counts that are written now would never expire.
+  -- The campaign is gone: counts that are written now would never expire.
   if not campaign[1] then return end
   for letter, by in pairs(changes.counts) do
     if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, by) end
@@ -225,7 +223,7 @@ local function writeChanges(prefix, run, changes)
     end
   end
   if #set > 0 then redis.call('BITFIELD', key .. SUFFIX.states, unpack(set)) end
-  -- Of an ended campaign this step may have made a key that had been missing: it ends with the campaign.
+  -- If the campaign has ended, a key that this step has created expires with it.
   local ttl = redis.call('PTTL', key)
   if ttl <= 0 then return end
   for _, suffix in ipairs({ SUFFIX.counts, SUFFIX.states }) do
@@ -233,8 +231,8 @@ local function writeChanges(prefix, run, changes)
   end
 end
 
--- Whether a message in this state, with this error (`code|sentence`), says nothing about its campaign: it was refused for
--- reasons of its recipient, or is unproven because a worker died or was late itself.
+-- Whether the circuit breaker leaves out a message in this state, with this error (`code|sentence`): it was refused because
+-- of its recipient, or is unproven because a worker died or was late itself.
 local function isExempt(state, problem)
   local code = problem and string.match(problem, '^[^|]*')
   if not code then return false end
@@ -246,7 +244,7 @@ end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
 -- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
--- `from` nil: it is new. Besides the states, ASIDE.exempt counts those that isExempt: the circuit breaker leaves them out.
+-- `from` nil: it is new. Besides the states, ASIDE.exempt counts those for which isExempt holds.
 local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if not run or from == to then return end
   -- A record has the number as text, an argument as a number.
@@ -271,8 +269,8 @@ local function countAside(prefix, run, what, was, now)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 
--- What is kept of an ended campaign is kept at least as long as the record of a message of it. One that goes on has no
--- end, and gets none.
+-- Keeps an ended campaign at least as long as the record of any of its messages. An active one does not expire, and is left
+-- so.
 local function keepCampaign(prefix, run, ms)
   if not run or ms <= 0 then return end
   for _, suffix in ipairs({ '', SUFFIX.counts, SUFFIX.states }) do

@@ -1,7 +1,7 @@
--- A step of many messages: each is taken by itself, and what they have in common is written once. Included after
+-- A step of many messages: each is handled by itself, and what they have in common is written once. Included after
 -- message-lifecycle.lua and message-events.lua by message-claim.lua and message-step.lua.
 
--- Members that are put into sorted sets, or taken out of them, at the end: by key {score, member, ...} and {member, ...}.
+-- Members to add to sorted sets, or to remove from them, at the end: by key {score, member, ...} and {member, ...}.
 local added, removed = {}, {}
 
 local function addLater(key, score, member)
@@ -22,14 +22,14 @@ local function writeSets()
   added, removed = {}, {}
 end
 
--- The score of a member, with what is still to be written.
+-- The score of a member, once pending changes are written.
 local function scoreOf(key, member)
   writeSets()
   return redis.call('ZSCORE', key, member)
 end
 
--- Takes the step for each message, whose first argument is its ulid; returns what it came to for each,
--- {'error', text} where it failed. `campaigns` is what the keys of the lane's campaigns begin with.
+-- Runs `take` for each message, whose first argument is its ulid; returns the result of each, {'error', text} where it
+-- failed. `campaigns` is what the keys of the lane's campaigns begin with.
 local function forEach(each, campaigns, take)
   gathered = {}
   local results, seen = {}, {}

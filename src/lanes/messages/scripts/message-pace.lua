@@ -2,7 +2,7 @@
 -- src/model/messages/pace.ts has the numbers. A lane has one LIST of its latest slots (µs), the last one first: as many as a
 -- window of the pace holds. Included by message-claim.lua and message-slot.lua.
 
--- No slot is reserved further ahead than this (µs). One that is was reserved before Redis' clock was set back.
+-- No slot is reserved further ahead than this (µs). A slot that is was reserved before Redis' clock was set back.
 local FARTHEST = 5000000
 
 local function redisNowUs()
@@ -17,11 +17,11 @@ local function openSlots(key, nowUs, pace, most)
   local isStale = last and last > nowUs + FARTHEST
   if isStale then last = nil end
   local isShared = last ~= nil and lastName ~= pace.latest
-  -- What has passed can only be used by a worker that knows all that has left.
+  -- Only a worker that is alone on the lane may use slots of the past: it knows every request that has left.
   local earliestUs = isShared and nowUs or nowUs - (pace.pastUs or 0)
   local reserved = {}
 
-  -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: they are read at once.
+  -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: one read gets them all.
   local old, oldFrom
   local function before(places)
     if places <= #reserved then return reserved[#reserved + 1 - places] end
@@ -47,14 +47,14 @@ local function openSlots(key, nowUs, pace, most)
   -- Whether another worker has reserved slots since the latest of this one.
   slots.isShared = isShared
 
-  -- Reserves a slot; returns it as it is written down.
+  -- Reserves a slot; returns it as text, as it is stored.
   function slots.reserve(slotUs)
     last = slotUs
     reserved[#reserved + 1] = slotUs
     return string.format('%.0f', slotUs)
   end
 
-  -- Writes down what was reserved. Kept no longer than it matters.
+  -- Stores what was reserved. Kept no longer than it matters.
   function slots.write()
     if #reserved == 0 then return end
     if isStale then redis.call('DEL', key) end

@@ -1,4 +1,4 @@
--- What is said of the price of a message, as it stands in its record: when it was said (base 36), then two characters or JSON.
+-- A report of the price of a message, as its record stores it: time of the report (base 36), then two characters or JSON.
 -- src/model/messages/dated-pricing.ts writes and reads it. Included by the scripts that write it.
 
 local function pricedAt(stored)
@@ -6,7 +6,7 @@ local function pricedAt(stored)
   return tonumber(string.sub(stored, 1, brace and brace - 1 or -3), 36) or 0
 end
 
--- Whether this was said later than what is known. Of two at one time always the same counts, in whatever order they come.
+-- Whether this report is newer than the stored one. Of two of the same time the greater text wins, in whatever order they come.
 local function isPricedLater(stored, known)
   if not known then return true end
   local at, before = pricedAt(stored), pricedAt(known)
@@ -14,7 +14,7 @@ local function isPricedLater(stored, known)
   return at > before
 end
 
--- What may stay of one who was erased: the words that everybody knows, none of which names a person.
+-- What an erasure leaves: the common fields, none of which identifies a person.
 local function withoutExtras(stored)
   local brace = string.find(stored, '{', 1, true)
   if not brace then return stored end

@@ -1,24 +1,24 @@
 -- Queues messages of one lane again that ended failed, unknown, expired or cancelled. Refused when Redis is full, as a
--- claim is: nothing is lost by that. Running it twice changes nothing the second time.
+-- claim is: nothing is lost by that. Idempotent.
 --
 -- Keys:
 --   queuedAgain  ZSET  messages of the lane that were queued again
 --   requeueable  ZSET  messages of the lane that can be requeued
---   progress     HASH  how far the job that asks is on this lane
+--   progress     HASH  how far the job that requeues is on this lane
 --   closed       STRING  there once the lane's sender was removed
 -- Keys of each:
 --   record       HASH  the message
 -- Arguments:
 --   retentionMs
 --   campaigns    what the keys of the lane's campaigns begin with
---   endedBy?     only when it ended at this time (ms) or before: what failed once more is not sent a third time
---   forJob?      a job asks, and gets the counts
---   jobWithinMs  until somebody makes sure that there is a job for each
+--   endedBy?     only when it ended at this time (ms) or before: a message that fails again is not sent a third time
+--   forJob?      a job requeues, whose counts are kept
+--   jobWithinMs  how soon the sweep makes sure that each has a job
 -- Arguments of each:
 --   ulid
 --   acceptedAt   ms
 --   validUntil   ms, from now on
---   content?     what it says, should the record not hold it
+--   content?     in case the record does not hold it
 -- Output, of each: {verdict, state letter}: `done`; `ignored` and the state that forbids it; `campaign_over`: its campaign
 -- is cancelled or not kept any more, so that nothing of it is sent; `sender_removed`; `without_content`; {'missing'}; {'error', text}
 -- include message-lifecycle
@@ -75,7 +75,7 @@ local function take(i)
   if p.has.tries or p.has.problem then
     redis.call('HDEL', record, FIELD.tries, FIELD.problem, FIELD.cappedUntil)
   end
-  -- It lives as long from now on as a new one, or what becomes of it could not be written down.
+  -- It is kept as long as a new one, or its outcome could not be written.
   redis.call('PEXPIRE', record, retentionMs)
   keepCampaign(campaigns, p.run, retentionMs)
   count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.problem), false)
@@ -87,7 +87,7 @@ local function take(i)
 end
 
 local results = forEach(each, campaigns, take)
--- The first count gives the hash an end of its own, should the job never come to move its cursor.
+-- The first count sets an expiry, in case the job never comes to move its cursor.
 if forJob and queued > 0 and redis.call('HINCRBY', progress, 'requeued', queued) == queued then
   redis.call('PEXPIRE', progress, 604800000)
 end

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Other slots for requests that have missed theirs, which count for nothing any more.
+-- Reserves other slots for requests that have missed theirs, and frees the missed ones.
 --
 -- Keys:
 --   slots        LIST  latest slots of the lane
 -- Arguments:
---   missed       slots that were missed, as they were given out
+--   missed       slots that were missed, as they were returned
 --   mostAheadUs
 --   pace         as message-claim.lua takes it
 -- Output: {time (µs), slot, ...}: fewer than were missed when the next one is further ahead than that

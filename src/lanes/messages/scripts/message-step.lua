@@ -9,7 +9,7 @@
 --   polls        ZSET  messages of the lane to poll
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   queuedAgain  ZSET  messages of the lane that were queued again
---   waiting      LIST  ids of jobs of the lane that wait; the next one stands last: BullMQ's
+--   waiting      LIST  ids of jobs of the lane that wait; the next one is the last: BullMQ's
 --   prioritized  ZSET  ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed      ZSET  ids of jobs and when they are due: BullMQ's
 --   active       LIST  ids of jobs whose messages are being sent: BullMQ's
@@ -31,17 +31,17 @@
 --   firstPollMs? of `status`: until the first status poll; none without it
 --   counts?      of `not_sent`: whether the try counts
 --   coolDown?    of `not_sent`, and of `status` failed: {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
---   evidenceMs?  of `unconfirmed`: how long evidence is waited for
+--   evidenceMs?  of `unconfirmed`: how long to wait for evidence
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`
 --   ifDead?      of `give_up`: only if its job is a dead letter
---   retryMs?     of `not_sent`: its job is put off for so long
---   content?     JSON of what a job of it holds, kept if the message may be sent again and has none
+--   retryMs?     of `not_sent`: its job is delayed for so long
+--   content?     JSON of its job's payload, kept if the message may be sent again and its record has none
 --   cappedUntil? of `status` failed: until when its recipient has had enough marketing (ms)
---   waves?       of a message that failed so: {most: so often it goes out once more then, keepMs: record}, while it is valid
---   isHeldBack?  of `status` sent, by the answer to the attempt: WhatsApp holds it back
---   pricing?     of `status`: what it says of the price, see message-pricing.lua
---   word?        of `status` sent, by the answer to the attempt: how WhatsApp calls its state, where we do not know the word
+--   waves?       of a message that failed so, while it is valid: {most: how often it is sent again, keepMs: of its record}
+--   isHeldBack?  of `status` sent, by the reply to the attempt: WhatsApp holds it back
+--   pricing?     of `status`: its report of the price, see message-pricing.lua
+--   word?        of `status` sent, by the reply to the attempt: WhatsApp's word for its state, if it is one we do not know
 -- Output: of each {verdict, state letter}; {'missing'} without a record; {'error', text} of one that failed. When the state
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
 -- message must wait that is queued again, for its recipient's cooldown or its next wave, or 0, and 1 if WhatsApp held it
@@ -64,7 +64,7 @@ local function drop(known, field)
   if known then gone[#gone + 1] = field end
 end
 
--- Which wave a message goes out with next; nil where there were as many already.
+-- The number of a message's next wave; nil after the last one.
 local function waveOf(record, most)
   local wave = tonumber(redis.call('HGET', record, FIELD.waves) or '0') + 1
   return wave <= most and wave or nil
@@ -86,17 +86,17 @@ local function take(i)
   local event =
     { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
   local verdict = step(p, event, now >= p.validUntil)
-  -- The provider's id of the attempt that counts is worth keeping even when the state knew already, as when a webhook
-  -- overtook the answer.
+  -- Keep the provider's id of the attempt that counts even when the step changes nothing, as when a webhook overtook the
+  -- reply.
   local providerId = p.attempt == attempt and not p.isErased and sentAs
-  -- Whatever attempt it is of, and also of a status that tells nothing else that is new.
+  -- Of whichever attempt, and also of a status that brings nothing else new.
   local priced = pricing and isPricedLater(pricing, p.has.pricing) and pricing
   if priced and p.isErased then priced = withoutExtras(priced) end
   if verdict == 'ignored' then
     if providerId then redis.call('HSET', record, FIELD.providerId, providerId) end
     if providerId and word then redis.call('HSET', record, FIELD.messageStatus, word) end
     if priced then redis.call('HSET', record, FIELD.pricing, priced) end
-    -- It was written down as sent by the answer that held it back.
+    -- The reply that reported the hold has made it `sent` already.
     local isReleased = p.has.heldSince and status == SENT and attempt == p.attempt and not isHeldBack
     if not isReleased then return { verdict, p.state } end
     redis.call('HDEL', record, FIELD.heldSince)
@@ -104,14 +104,14 @@ local function take(i)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
-  -- Of another attempt than the one that counts, or of that one while another is known to be sent: the state stays, and
-  -- with it all lists.
+  -- Proof about another attempt than the one that counts, or against that one while another is known to be sent: the state
+  -- stays, and with it all lists.
   if kind == 'status' and p.state == before then
     local history = appendHistory(p.history, status, at, acceptedAt, detail)
     redis.call('HSET', record, FIELD.attempt, p.attempt, FIELD.others, p.others, FIELD.history, history)
     if priced then redis.call('HSET', record, FIELD.pricing, priced) end
     if p.attempt == counting then return { verdict, p.state } end
-    -- Those were of the attempt that has failed.
+    -- These belong to the attempt that has failed.
     redis.call('HDEL', record, FIELD.providerId, FIELD.heldSince, FIELD.messageStatus)
     if not p.has.heldSince then return { verdict, p.state } end
     countAside(campaigns, p.run, ASIDE.held, true, false)
@@ -167,7 +167,7 @@ local function take(i)
   redis.call('HSET', record, unpack(set))
   noteEvent(p, ulid, history, problem)
   if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
-  -- Redis never takes a hash back to its compact encoding once a long value was in it: it is written once more.
+  -- Redis never takes a hash back to its compact encoding once it has held a long value: the record is written anew.
   if rank and p.state ~= SENT and contentNow and #contentNow > 1024 then
     local all, ttl = redis.call('HGETALL', record), redis.call('PTTL', record)
     redis.call('DEL', record)

@@ -1,12 +1,12 @@
 -- Messages that wait but must not be sent: their campaign does not run, or their validity is over. Included after
--- message-lifecycle.lua and message-events.lua by message-claim.lua, which meets them one at a time, and by
--- lane-clear.lua, which clears a lane.
+-- message-lifecycle.lua and message-events.lua by message-claim.lua, for one message at a time, and by lane-clear.lua,
+-- which clears a lane.
 --
--- m = what a step knows of a message besides its record p: its keys record, queuedAgain, requeueable and job; what its job
--- says of it, ulid, acceptedAt (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a
--- record; and what is the same for all messages of a lane, retentionMs and campaigns, which the keys of those begin with.
+-- m = a message, apart from its record p: its keys record, queuedAgain, requeueable and job; from its job ulid, acceptedAt
+-- (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a record; and for the whole lane
+-- retentionMs, and campaigns, the prefix of their keys.
 
--- Writes what has become of a message that was queued, or had no record yet.
+-- Writes the outcome of a step for a message that was queued, or had no record yet.
 local function settle(m, p, exists, now, before, happened, detail, problem)
   local history = appendHistory(p.history, happened, now, m.acceptedAt, detail)
   local fields = { FIELD.state, p.state, FIELD.attempt, p.attempt, FIELD.history, history }
@@ -34,13 +34,12 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   count(m.campaigns, m.run, m.ulid, before, p.state, false, isExempt(p.state, problem))
 end
 
--- A message of a campaign that was claimed before and whose record is gone: the letter of the state that the campaign
--- knows, or nil.
+-- The letter of the state that the campaign keeps of a message that was claimed before and whose record is gone; else nil.
 local function isGone(m, exists)
   return m.run and not exists and recipientStateOf(m.campaigns, m.run, m.ulid) or nil
 end
 
--- The state of a campaign; no step of messages changes it.
+-- The state of a campaign, kept for the step: no step of messages changes it.
 local statesOfCampaigns = {}
 local function stateOfCampaign(key)
   local known = statesOfCampaigns[key]
@@ -58,7 +57,7 @@ local function isStopped(m, p, exists, now)
   local campaign = stateOfCampaign(m.campaigns .. m.run)
   -- A campaign that is done may have requeued messages.
   if campaign == 'running' or (campaign == 'done' and exists) then return false end
-  -- A campaign that is not kept any more had ended: nothing of it that still waits is sent.
+  -- A campaign that is not kept any more had ended: none of its waiting messages is sent.
   if exists and (campaign == 'cancelled' or not campaign) then
     step(p, { kind = MOVE.cancel })
     local history = appendHistory(p.history, p.state, now, m.acceptedAt, '')

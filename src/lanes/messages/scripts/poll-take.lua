@@ -8,7 +8,7 @@
 -- Arguments:
 --   atOnce    most polls under way
 --   spacingMs between two polls
---   inOneGo   most that are taken now (0: only tells the wait)
+--   inOneGo   most that are taken now (0: only returns the wait)
 --   leaseMs
 --   giveUpMs  overdue for so long, a message is given up
 -- Output: {ms until more can be taken (-1: nothing is left to poll), 1 when all places are taken, ulid, ...}
@@ -17,7 +17,7 @@ local polls, underWay, nextPoll = unpack(KEYS)
 local atOnce, spacingMs, inOneGo, leaseMs, giveUpMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 5)
 local now = redisNowMs()
 
--- What could not be asked about within its day is given up here and costs no poll: this bounds the list.
+-- A poll that could not be made within its day is given up here: this bounds the list.
 redis.call('ZREMRANGEBYSCORE', polls, '-inf', now - giveUpMs)
 redis.call('ZREMRANGEBYSCORE', underWay, '-inf', now)
 local free = atOnce - redis.call('ZCARD', underWay)

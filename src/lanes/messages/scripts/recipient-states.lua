@@ -20,7 +20,7 @@ end
 local BLOCK = 64
 local blocks = {}
 
--- The letter of the state that the campaign knew for a recipient when this step began; nil for one whose message was never
+-- The letter of the state that the campaign kept of a recipient when this step began; nil for one whose message was never
 -- claimed.
 local function recipientStateOf(prefix, run, ulid)
   local place = placeOf(ulid)

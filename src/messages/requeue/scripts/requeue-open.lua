@@ -1,7 +1,7 @@
--- Counts a requeue job among the open ones of its account, if there is room. Running it twice changes nothing.
+-- Counts a requeue job among the open ones of its account, if there is room. Idempotent.
 --
 -- Keys:
---   open     ZSET  the account's open jobs by when they were asked for
+--   open     ZSET  the account's open jobs by the time of their request
 -- Arguments:
 --   job
 --   nowMs

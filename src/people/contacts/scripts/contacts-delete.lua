@@ -3,7 +3,7 @@
 --
 -- Keys:
 --   phones   HASH  phone digits -> contact id
---   prefix   of the contacts' keys: only the contact says which tags it carries
+--   prefix   of the contacts' keys: only the contact's record lists its tags
 -- Arguments:
 --   id?      of the contact, as text
 --   phone?   digits; without an id

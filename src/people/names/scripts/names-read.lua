@@ -6,16 +6,16 @@
 -- Arguments:
 --   buckets  what the keys of the buckets begin with
 --   digests  of all names
---   soonMs?  whether one of their buckets ends within that time is looked at
+--   soonMs?  whether to report that one of their buckets expires within that time
 -- Output: nothing where nobody has two names; else of each name what is kept, in hexadecimal digits, or an empty text; and
--- `soon` where a bucket ends soon, or an empty text
+-- `soon` where a bucket expires soon, or an empty text
 -- include names-buckets
 local size = unpack(KEYS)
 local buckets, digests, soonMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 local n = tonumber(redis.call('HGET', size, 'buckets') or '0')
 if n == 0 then return {} end
 local layout = layoutOf(n)
--- Made as they are met: most calls find nothing.
+-- Filled as needed: most calls find nothing.
 local hex = setmetatable({}, { __index = function(known, byte)
   known[byte] = string.format('%02x', byte:byte())
   return known[byte]

@@ -1,5 +1,5 @@
 #!lua
--- Writes names, all of them or none: none when one is not kept as it was read. A full Redis refuses it.
+-- Writes entries of names, all of them or none: none when one has changed since it was read. Refused when Redis is full.
 --
 -- Keys:
 --   size     HASH  buckets: how many there are; names: how many names are in them

@@ -12,7 +12,7 @@
 -- Arguments:
 --   intent     stop, start, erase or join
 --   people     names; of a join, those of one person
---   source   who says so; a start of the provider ends what the provider stopped, any other one ends all
+--   source   who reports it; a start of the provider ends what the provider stopped, any other one ends all
 --   hmacs?   their HMACs, if the account has a key for that
 --   at?      time of the change (ms); without it now, after everything known
 --   forms?   where a number has several: of each name all of its forms, {name, hmac?}, itself the first
@@ -26,15 +26,15 @@ local APART = 60 * 1000
 local KEPT = 8 * 24 * 3600 * 1000
 
 local now = redisNowMs()
-local said = at
+local changedAt = at
 -- A time in the future counts as now.
-if not said or said > now + APART then said = now end
+if not changedAt or changedAt > now + APART then changedAt = now end
 -- WhatsApp reports whole seconds; of two reports in one second the stop wins.
-local latest = said % 1000 == 0 and said ~= now and said + 999 or said
-local ended = at and said or now - APART
+local latest = changedAt % 1000 == 0 and changedAt ~= now and changedAt + 999 or changedAt
+local ended = at and changedAt or now - APART
 local function text(ms) return string.format('%.0f', ms) end
 
--- Of somebody who is on the list at a time that cannot be read only that is known.
+-- If the times of somebody on the list cannot be read, only the score is known.
 local function timesOf(list, name)
   local isRead, times = pcall(cjson.decode, redis.call('HGET', sources, name) or '')
   if isRead and type(times) == 'table' then return times end
@@ -53,7 +53,7 @@ local function noteEnd(name, ms)
   redis.call('PEXPIRE', ends, KEPT)
 end
 
--- What the second holds besides; both may be of the same source.
+-- Adds the second times to the first; both may have the same source.
 local function join(times, others)
   for by, other in pairs(others) do
     local own = times[by] or other
@@ -132,7 +132,7 @@ for i, person in ipairs(people) do
   if intent == 'stop' then
     -- A change now is later than everything known, even if Redis' clock has gone back.
     local last = at and latest or math.max(now, overOf(source))
-    if last >= overOf(source) then join(own, { [source] = { math.min(said, now), last } }) end
+    if last >= overOf(source) then join(own, { [source] = { math.min(changedAt, now), last } }) end
   elseif intent == 'join' then
     join(own, together)
     resumed, wanted = wantedBy[PREFIX.provider], wantedBy['']
@@ -154,7 +154,7 @@ for i, person in ipairs(people) do
     for _, times in ipairs(at and {} or { own, ofErased }) do
       for by, stop in pairs(times) do
         if by == SOURCE.provider or not ofProvider then
-          -- What is said now ends all that is known, also when WhatsApp brings it once more.
+          -- A start that is made now ends every known stop, also when WhatsApp reports that stop once more.
           if by == SOURCE.word or by == SOURCE.provider then over = math.max(over, stop[2] + 1) end
           times[by] = nil
         end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Adds what a process has counted of a lane, or of the whole installation, in one period. Running it twice changes nothing
--- the second time. Allowed when Redis is full: that hour is the one that somebody will look at.
+-- Adds what a process has counted of a lane, or of the whole installation, in one period. Idempotent. Allowed when Redis is
+-- full: that hour is the one that people will examine.
 --
 -- Keys:
 --   fine      HASH  10-second periods of an hour: number of the period -> counts, `a=12,f=1,f.131047=1`; and
@@ -11,7 +11,7 @@
 --   number    of the batch; rises
 --   finePeriod   number of the period
 --   coarsePeriod
---   fineUntil    when the key goes (ms)
+--   fineUntil    when the key expires (ms)
 --   coarseUntil
 --   counts    {{field, value}, ...}
 local fine, coarse = unpack(KEYS)
@@ -38,7 +38,7 @@ local function add(key, period, untilMs)
     end
     local known = values[field]
     if not known then order[#order + 1] = field end
-    -- What is measured: the highest value of the period.
+    -- A gauge: the highest value of the period counts.
     if field == MEASURED.backlog or field == MEASURED.oldestSeconds then
       values[field] = math.max(known or 0, value)
     else
