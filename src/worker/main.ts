@@ -1,4 +1,4 @@
-// The worker process: one list of all that it does, started in order and stopped in reverse. To add a background processor, add
+// The worker process: one list of all its parts, started in order and stopped in reverse. To add a background processor, add
 // it to the list.
 
 import { writeKeyUses } from '../accounts/key-uses.ts'
@@ -34,14 +34,14 @@ import { closing, every, oneByOne, type Part, part, sideBySide } from './start-s
 const UPLOAD_BEFORE_START_MS = 60_000
 /** How often replies are counted for the campaigns that they answer. */
 const REPLIES_MS = 3_000
-/** How often the lists of what ended badly are trimmed. */
+/** How often the lists of requeueable messages are trimmed. */
 const TRIM_MS = 3_600_000
-/** Redis gets this long for anything else that a stop asks of it: a connection that waits would wait for ever. */
+/** How long a stop waits for its last commands to Redis: a connection that waits for Redis would wait for ever. */
 const LAST_WORDS_MS = 500
 
 /**
  * Starts a worker on `redisUrl` and returns once it takes work. When a part cannot be started, those before it are stopped
- * again. A process that dies leaves nothing that others do not take over: each part says at its head how.
+ * again. A process that dies leaves nothing that others do not take over: the head of each part's file explains how.
  */
 export async function startWorker(
   config: Config,
@@ -72,10 +72,10 @@ export async function startWorker(
     closing(() => inTime(shared.cloudUploads.close())),
     closing(() => shared.agent.destroy()),
     closing(() => files.close()),
-    part(() => telemetry.start(redis, log, sweeper.isElected), writeLastWords),
+    part(() => telemetry.start(redis, log, sweeper.isElected), writeAtEnd),
     closing(() => inTime(shared.media.close())),
     closing(() => shared.graph.close()),
-    // All that works is stopped at once, since each part may take most of the time that a stop has.
+    // All these parts are stopped at once, since each may take most of the time that a stop has.
     sideBySide([
       part(() => watchRedis(redis, log), end),
       polls,
@@ -105,8 +105,8 @@ export async function startWorker(
   return {
     name,
     /**
-     * Takes no more work, finishes what is in flight, closes everything. Ends in time also when Redis is away: what is
-     * in flight then waits for Redis as long as there is time, and is found unconfirmed by the next worker after that.
+     * Takes no more work, finishes what is in flight, closes everything. Ends in time also when Redis is away: messages in
+     * flight wait for Redis as long as there is time; after that the next worker finds them unconfirmed.
      */
     async close() {
       await worker.stop()
@@ -114,7 +114,7 @@ export async function startWorker(
     },
   }
 
-  /** A background processor, which ends what it has under way within the time that a stop has. */
+  /** A background processor, which may finish its work under way within the time that a stop has. */
   function processor<T extends { stop: (limitMs: number) => unknown }>(begin: () => T | Promise<T>): Part<T> {
     return part(begin, async (running) => running.stop(await serving.stopLimitMs()))
   }
@@ -131,8 +131,8 @@ export async function startWorker(
     }
   }
 
-  /** Says that this worker is gone, and writes what it has counted. */
-  async function writeLastWords(counting: ReturnType<Telemetry['start']>): Promise<void> {
+  /** Deregisters this worker, and writes what it has counted. */
+  async function writeAtEnd(counting: ReturnType<Telemetry['start']>): Promise<void> {
     const { inFlight: left } = serving.inFlight()
     if (left > 0) log.warn({ messages: left }, 'stop.left_in_flight')
     await inTime(
@@ -159,5 +159,5 @@ export async function startWorker(
 
 const end = (running: { stop: () => void }): void => running.stop()
 
-/** What a stop does not wait for any longer is left as it is: nothing that was accepted depends on it. */
+/** A stop waits no longer than LAST_WORDS_MS for this work: nothing that was accepted depends on it. */
 const inTime = (work: Promise<unknown>): Promise<unknown> => withTimeout(LAST_WORDS_MS, work).catch(() => {})

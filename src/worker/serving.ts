@@ -1,5 +1,5 @@
-// The lanes that a worker serves: what opens and closes them, and what the other workers know of it. How one lane is served
-// is in sending/.
+// The lanes that a worker serves: what opens and closes them, and how other workers learn of it. Serving one lane is in
+// sending/.
 
 import { hostname } from 'node:os'
 import { createCampaignRefusals } from '../campaigns/fan-out/circuit-breaker.ts'
@@ -24,17 +24,17 @@ import { every, part } from './start-stop.ts'
 
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
-/** How often a worker looks who else is alive: a dead one is off the list 10 s after its last heartbeat. */
+/** How often a worker reads who else is alive: a dead one is off the list 10 s after its last heartbeat. */
 const SURVEY_MS = 2_000
 /** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
 const SERVERS_AFTER_SILENCE = 4
-/** In-flight work gets this long to finish on SIGTERM; the process must be gone within 20 s. */
+/** Time for messages in flight to finish on SIGTERM; the process must be gone within 20 s. */
 const DRAIN_MS = 16_000
 /** The same when Redis does not answer and no message is in flight: other workers take all other work up again. */
 const DRAIN_WITHOUT_REDIS_MS = 1_000
 /** A Redis that does not answer within this is taken to be away. */
 const ANSWER_MS = 1_000
-/** Taking a heartbeat back waits for Redis so long. */
+/** How long removing the heartbeat waits for Redis. */
 const TAKEN_BACK_MS = 500
 
 interface ServingDeps extends Shared, Pick<LanesDeps, 'noteMoved'> {
@@ -42,7 +42,7 @@ interface ServingDeps extends Shared, Pick<LanesDeps, 'noteMoved'> {
   followByPolling: (lane: number) => void
 }
 
-/** Serves lanes, in parts that are started and stopped by themselves. */
+/** Serves lanes, in parts that are started and stopped one by one. */
 export function createServing(deps: ServingDeps) {
   const { redis, listener, config, log, queues, directory, worker } = deps
   const clearing = createClearing({ redis, config, log })
@@ -77,7 +77,7 @@ export function createServing(deps: ServingDeps) {
   }
 
   function reopen(lane: number): void {
-    // Whatever it is that keeps those who serve it from doing so, others are woken by the next look at the lane.
+    // Whatever keeps its present workers from serving it, others are woken by the next sweep of the lane.
     assignment.addServers(lane, SERVERS_AFTER_SILENCE)
     if (!lanes.reopen(lane)) return
     log.warn({ lane }, 'lane.reopened')
@@ -94,7 +94,7 @@ export function createServing(deps: ServingDeps) {
     }
   }
 
-  /** How long what is under way gets to finish, from the first call on, which is when a stop begins. */
+  /** How long work under way may take to finish, counted from the first call, at the beginning of a stop. */
   function stopLimitMs(): Promise<number> {
     limitMs ??= withTimeout(ANSWER_MS, redis.ping()).then(
       () => DRAIN_MS,
@@ -107,23 +107,23 @@ export function createServing(deps: ServingDeps) {
     inFlight,
     stopLimitMs,
 
-    /** Opens lanes that have work, also lanes that are woken later. */
+    /** Opens lanes that have work or are woken later. */
     lanes: {
       async start(): Promise<void> {
         listener.on('message', onMessage)
-        // First who else is there: all lanes that wake meanwhile would be opened here otherwise.
+        // First read who else is alive: otherwise all lanes that wake meanwhile would be opened here.
         assignment.know([...(await namesOfLiveWorkers(redis)), worker], await countLanes(redis))
         const { wake, wakeLanes, wakeChunks, wideLanes, reopen: reopened } = rootKeys
         await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, reopened)
       },
-      /** Takes no more work and finishes what is in flight. What is left then is found unconfirmed by the sweep. */
+      /** Takes no more work and finishes what is in flight. The sweep finds the rest unconfirmed. */
       async stop(): Promise<void> {
         clearing.stop()
         await lanes.stop(stopLimitMs())
       },
     },
 
-    /** Other workers know by it that this one serves lanes. */
+    /** Shows other workers that this one serves lanes. */
     heartbeat: part(
       async () => {
         const facts = {
@@ -132,11 +132,11 @@ export function createServing(deps: ServingDeps) {
         }
         const beat = () =>
           sendHeartbeat(redis, worker, { ...facts, ...inFlight(), lanes: lanes.count(), serves: lanes.serves() })
-        // A full Redis refuses it. Nothing waits for the first heartbeat but the check whether a worker is there.
+        // A full Redis refuses it. Only the check whether a worker is there waits for the first heartbeat.
         await beat().catch((error: unknown) => log.debug({ err: error }, 'heartbeat.refused'))
         return repeatedly(HEARTBEAT_MS, beat, log)
       },
-      // At once: what comes in from now on is for others, who see that this one is gone.
+      // At once: what comes in from now on is for others, who find that this one is gone.
       async (beating) => {
         beating.stop()
         await withTimeout(TAKEN_BACK_MS, removeHeartbeat(redis, worker)).catch(() => {})

@@ -28,7 +28,7 @@ export type Shared = Awaited<ReturnType<typeof openShared>>
 export async function openShared(config: Config, redisUrl: string, log: Log) {
   useDataKeys(config.dataKeys)
   useOptOutSecrets(() => secretKeysOf(config))
-  // First what may fail: nothing is open by then.
+  // First what may fail: nothing is open yet.
   const secretKeys = secretKeysOf(config)
   const files = await openFiles(config)
   const redis = connectWithRetry(redisUrl)

@@ -1,7 +1,7 @@
 // Parts that a process starts in order and stops in reverse.
 //
-// A start that fails stops what was started before, so that nobody is left with half a process. A stop that fails keeps no
-// other part from being stopped.
+// A start that fails stops what was started before, so that no half-started process remains. A stop that fails keeps no other
+// part from being stopped.
 
 import type { Log } from '../kernel/log.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
@@ -48,7 +48,7 @@ function composed(
         try {
           await part.start()
         } catch (error) {
-          // Why it cannot start is what its caller must know.
+          // The caller must get the reason of the failed start, not that of a failed stop.
           await stop().catch(() => {})
           throw error
         }
@@ -59,16 +59,16 @@ function composed(
   }
 }
 
-/** What it throws before its first await rejects as well. */
+/** Also turns an error thrown before the first await into a rejection. */
 const stopped = async (part: StartStop): Promise<unknown> => part.stop()
 
-/** A part, and what its start has made. */
+/** A part with the value that its start returned. */
 export interface Part<T> extends StartStop {
   /** Throws before the start. */
   running: () => T
 }
 
-/** A part from the function that starts it; `stop` gets what that has made. */
+/** A part from the function that starts it; `stop` gets the value that it returned. */
 export function part<T extends object>(begin: () => T | Promise<T>, stop: (running: T) => unknown): Part<T> {
   let made: T | undefined
   return {
@@ -85,7 +85,7 @@ export function part<T extends object>(begin: () => T | Promise<T>, stop: (runni
   }
 }
 
-/** Work that is done at once and then again `ms` after each time. What is under way when it is stopped comes to its end. */
+/** Work that is done at once and then again `ms` after each time. When it is stopped, a run under way is finished. */
 export const every = (ms: number, work: () => Promise<unknown>, log: Log): StartStop =>
   part(
     () => repeatedly(ms, work, log),

@@ -196,7 +196,7 @@ describe('a worker', () => {
     for (let i = 0; i < count; i += 1) {
       const askedAt = performance.now()
       const slot = await slotOn(lane, { ...soon, aheadUs: SLOW.aheadUs })
-      clock.heard(lane, askedAt, slot.nowMs, performance.now())
+      clock.observe(lane, askedAt, slot.nowMs, performance.now())
       claimed.push(slot)
     }
     let exchanges = 0
@@ -206,7 +206,7 @@ describe('a worker', () => {
         others: async (missed, pace) => {
           exchanges += 1
           const found = await reserveSlots(redis, lane, missed, { pace, mostAheadMs: 2_000 })
-          for (const { nowMs } of found) clock.heard(lane, performance.now(), nowMs, performance.now())
+          for (const { nowMs } of found) clock.observe(lane, performance.now(), nowMs, performance.now())
           return found
         },
         askAgain: () => Promise.reject(new Error('nobody need be asked')),
@@ -300,7 +300,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     const entry = await deps.directory.of(lane)
     if (entry === undefined) throw new Error('no sender')
     const { outgoing, claimed } = await claimedOn(lane, isShared)
-    deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+    deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
     const end = await sendAlone(deps, entry, outgoing, claimed)
     await queues.close()
     return { asked, end }
@@ -320,7 +320,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     const refusal = { code: 'gone', sentence: '' }
     for (const more of [{ refusal }, {}]) {
       const { outgoing, claimed } = await claimedOn(lane, false)
-      deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+      deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
       const turns = { slots, inFlightLimit: { answered: () => {} } }
       await sendInTurn(deps, turns, entry, { ...outgoing, ...more }, { ...claimed, pace })
     }
@@ -347,7 +347,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     const entry = await deps.directory.of(lane)
     if (entry === undefined) throw new Error('no sender')
     const { outgoing, claimed } = await claimedOn(lane, false)
-    deps.clock.heard(lane, performance.now(), claimed.slot.nowMs, performance.now())
+    deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
     const slots = createLaneSlots<Outgoing>(
       { clock: deps.clock, others: async () => [], askAgain: async () => [] },
       lane,

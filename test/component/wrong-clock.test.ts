@@ -252,7 +252,7 @@ test('messages that were claimed when the clock of Redis was set back by a minut
     // All are claimed, and most wait for their slots. What is claimed next hears the time again.
     if (setBackAt === 0 && (await waitingOn(redis, lane)).length === 0) {
       const now = performance.now()
-      deps.clock.heard(lane, now, (await nowOf(lane)) - 60_000, now)
+      deps.clock.observe(lane, now, (await nowOf(lane)) - 60_000, now)
       setBackAt = left.size
     }
     left.add(id)

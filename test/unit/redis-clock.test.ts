@@ -16,7 +16,7 @@ test('a time of Redis is never taken for an earlier one of ours, and is off by t
       const clock = createRedisClock()
       let now = 1_000
       for (const { there, back } of trips) {
-        clock.heard(LANE, now, now + there + skew, now + there + back)
+        clock.observe(LANE, now, now + there + skew, now + there + back)
         now += there + back + 10
       }
       const late = clock.ours(LANE, now + skew) - now
@@ -29,16 +29,16 @@ test('a time of Redis is never taken for an earlier one of ours, and is off by t
 
 test.each([300_000, -300_000])('a clock that is set by %i ms is believed at the next answer', (set) => {
   const clock = createRedisClock()
-  clock.heard(LANE, 0, 5_000, 2)
-  clock.heard(LANE, 100, 5_100 + set, 102)
+  clock.observe(LANE, 0, 5_000, 2)
+  clock.observe(LANE, 100, 5_100 + set, 102)
   const redisNow = 5_200 + set
   expect(Math.abs(clock.ours(LANE, redisNow) - 200)).toBeLessThanOrEqual(2)
 })
 
 test('servers of a cluster have clocks of their own', () => {
   const clock = createRedisClock((lane) => (lane < 10 ? 'a' : 'b'))
-  clock.heard(1, 0, 5_000, 2)
-  clock.heard(11, 0, 65_000, 2)
+  clock.observe(1, 0, 5_000, 2)
+  clock.observe(11, 0, 65_000, 2)
   expect(clock.ours(2, 5_010)).toBe(12)
   expect(clock.ours(12, 65_010)).toBe(12)
 })

@@ -1,7 +1,7 @@
 // Processes the jobs that other services write into the queue `{laneway-intake}`: checks their form, key and permission, then executes them
 // with the same rules and refusals as over HTTP.
 //
-// An ended job keeps no key. So its data is replaced, without the key and with its end, before BullMQ ends it:
+// An ended job keeps no key: before BullMQ ends it, its data is replaced by data without the key but with its end.
 // - if the worker dies before that, another runs the job again; accepting is idempotent by the job's own id;
 // - if it dies between that and the end, the second run finds the stored end and repeats it.
 
@@ -36,8 +36,8 @@ import { observerOf } from '../../redis/observe.ts'
 import { intakeVerbs, PERSON_ERASED, type VerbDeps } from './verbs.ts'
 
 /**
- * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: each waits for Redis most
- * of its time.
+ * Jobs in flight at the same time. 25, 50, 100 and 200 measured alike, 10 at half the rate: a job spends most of its
+ * time waiting for Redis.
  */
 const CONCURRENCY = 50
 /**

@@ -1,6 +1,6 @@
 // Releases stale held places. A place and its message are written one after the other, perhaps on two servers of a cluster: a process that
-// dies in between leaves a place without a held message, and for a day campaigns of the whole portfolio would share the few places that
-// are left. Idempotent.
+// dies in between leaves a place without a held message, and for a day campaigns of the whole portfolio would share the few remaining
+// places. Idempotent.
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { type MessageRecord, readMessages } from '../../lanes/messages/records.ts'
 import { type HeldPlace, type Holder, heldPlacesOf, holders, releaseSameHeldPlace } from '../../portfolios/rules.ts'
@@ -8,7 +8,7 @@ import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are checked. */
 export const REVIEW_MS = 60_000
-/** Portfolios, lanes without one, and places of each that are checked. */
+/** How many holders, portfolios or lanes without one, are checked, and how many places of each. */
 const HOLDERS = 1_000
 const PLACES = 2_000
 /** Records read in one round trip. */

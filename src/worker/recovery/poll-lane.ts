@@ -22,7 +22,7 @@ import type { DirectoryEntry, SenderDirectory } from '../sending/sender-director
 
 /** Lanes that one worker polls at the same time. */
 export const LANES_AT_ONCE = 50
-/** When all places are taken, a lane yields after this, once its last poll has ended. */
+/** While others may be waiting, a lane yields after this, once its last poll has ended. */
 const SLICE_MS = 5_000
 /** A lane that would idle for longer yields at once. */
 const PATIENCE_MS = 1_000
@@ -194,7 +194,7 @@ async function pollMessage(deps: AskDeps, entry: DirectoryEntry, id: MessageId):
 
 /**
  * The time of the latest such event. A history may lack it: another attempt's delivery came first, or a person changed it. A message
- * without a `sent` entry counts from its acceptance; counted from now its age would always be 0, and it would be polled every second.
+ * without a `sent` entry counts from its acceptance: counted from now its age would always be 0, and it would be polled every second.
  */
 const lastAt = (record: MessageRecord, id: MessageId, code: HistoryCode): number | undefined =>
   readHistory(record.history, acceptedAtMs(id.ulid)).findLast((event) => event.code === code)?.atMs

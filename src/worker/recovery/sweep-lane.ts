@@ -26,9 +26,9 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { campaignKey, inDoubtKey } from '../../redis/keys.ts'
 import type { DirectoryEntry, SenderDirectory } from '../sending/sender-directory.ts'
 
-/** Recheck delay for a message whose job is active: the job may end without it. */
+/** Recheck delay for a message that has a job: the job may end without it. */
 const LOOK_AGAIN_MS = 60_000
-/** A message whose job waits is rechecked after the lane's backlog and this; at the latest after the next. */
+/** If the job waits, the time of the lane's backlog is added to that, at most this much. */
 const LOOK_AGAIN_AT_MOST_MS = 3_600_000
 /** Retry delay for a message that could not be decided; a person may repair its record or its sender. */
 const POSTPONED_MS = 60_000

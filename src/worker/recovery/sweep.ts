@@ -35,8 +35,9 @@ const SWEPT_AT_ONCE = 8
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 /**
- * The slow round over all lanes, for work without a mark because a process died in between: lanes per sweep, and the time from the start
- * of one round to the next. The first round of a worker runs as fast as it can: after an upgrade nothing is marked.
+ * The slow round over all lanes finds work of lanes that a process failed to mark because it died: lanes per sweep, and the time
+ * from the start of one round to the next. The first round of a worker runs as fast as it can: after an upgrade nothing is
+ * marked.
  */
 const ROUND_LANES = 5
 const ROUND_MS = 120_000
@@ -180,7 +181,7 @@ export function createWatchdog(
     } else if (known?.head !== head) {
       seen.set(name, { head, sinceMs: now })
     } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
-      // If that does not help, the next try is after as long again.
+      // If reopening does not help, the next try is after as long again.
       seen.set(name, { head, sinceMs: now })
       if (await rests(lane)) return
       deps.log.warn({ lane, kind }, 'lane.silent')

@@ -1,4 +1,4 @@
-// The election of the sweeper: one worker at a time sweeps, and does what else is done once for all workers. Should it die,
+// The election of the sweeper: one worker at a time sweeps, and does what else needs doing once for all workers. If it dies,
 // another one is elected within seconds.
 
 import { rootKeys } from '../../redis/keys.ts'
@@ -16,7 +16,7 @@ export function createSweeper(deps: SweepDeps & { worker: string }): StartStop &
     SWEEP_MS,
     async () => {
       isElected = await holdLease(redis, rootKeys.sweeper, { holder: worker, ms: ELECTED_MS })
-      // By a clock that is not believed every attempt in flight would be taken for lost.
+      // By a clock that is off, every attempt in flight would be taken for lost.
       return isElected && clockOffMs(redis) === 0 ? sweep.sweep() : sweep.pass()
     },
     log,

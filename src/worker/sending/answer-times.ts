@@ -1,13 +1,13 @@
 // Quantiles of a lane's recent answer times, from two histograms of 2 KB each. The older one is dropped whole.
 
-/** What one histogram covers; the one before it counts as well. */
+/** The time that one histogram covers; the one before it counts as well. */
 const WINDOW_MS = 30_000
-/** Buckets to each doubling: the middle of one is at most 2.2 % off. */
+/** Buckets to each doubling: the middle of a bucket is at most 2.2 % off. */
 const PER_DOUBLING = 16
 /** From 1 ms up to 2^16 ms, which no request takes (LANEWAY_SEND_TIMEOUT_SECONDS is at most 60). */
 const BUCKETS = 16 * PER_DOUBLING
 
-/** What answers took (ms): half of them no longer than `p50`, 99 of 100 no longer than `p99`. */
+/** Quantiles of answer times (ms): half of the answers took no longer than `p50`, 99 of 100 no longer than `p99`. */
 export interface Quantiles {
   p50: number
   p99: number

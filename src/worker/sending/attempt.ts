@@ -38,13 +38,12 @@ import { bestEffort, type SettleDeps, settle } from './settle.ts'
 import type { NamedUpload, Uploads } from './uploads.ts'
 
 /**
- * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was
- * suspended, and that wakes up later proves its own attempt unsent instead of sending what somebody else may have
- * settled by now.
+ * The request must leave within this time of its claim. A process that was frozen in between, or whose machine was suspended,
+ * proves its own attempt unsent when it wakes up, instead of sending what somebody else may have settled by now.
  */
 export const CLAIM_GOOD_FOR_MS = 5_000
 
-/** A lane that waits for less does not recall what it has claimed: the slots of that are as far away. */
+/** A lane that waits for less does not recall its claimed messages: their slots are as far away. */
 const RECALLED_FROM_MS = 200
 
 /** The sweep takes a claimed message for lost after CLAIM_GOOD_FOR_MS, the call, and the time to settle it. */
@@ -68,24 +67,24 @@ export interface Outgoing {
   id: MessageId
   /** Its id as users see it. */
   name: string
-  /** What its record holds. */
+  /** The fields of its record. */
   message: NewMessage
-  /** What is sent; with `values` it has placeholders for these (model/messages/placeholders.ts). */
+  /** Its content; with `values` it has placeholders for these (model/messages/placeholders.ts). */
   content: Content
   values?: readonly string[]
-  /** Where it goes if it is marketing; undefined: as its sender says. */
+  /** The address for it if it is marketing; undefined: as its sender has it. */
   route?: MarketingRoute | undefined
-  /** Files of the gallery in it, as the provider knows them; `content` names them so. */
+  /** Its files of the gallery by the provider's ids, which `content` has too. */
   uploads?: readonly NamedUpload[]
-  /** Of its person, where there is another one than the recipient. */
+  /** The names of its person, if there are others than the recipient. */
   names?: Names | undefined
-  /** Why it can never be sent, found before it was claimed: it ends so, and the provider is not asked. */
+  /** Why it can never be sent, found before it was claimed: it ends with this, and no request leaves. */
   refusal?: Problem
   /** Where it waited before it was claimed. */
   from: WaitsAs
-  /** What a job of it would hold. */
+  /** The payload of a job of its own. */
   payload: () => SendPayload
-  /** What its job holds of the trace that it was accepted in. */
+  /** The trace that it was accepted in, from its job. */
   trace?: string | undefined
 }
 
@@ -94,33 +93,33 @@ export interface Claimed {
   attempt: string
   slot: Slot | undefined
   pace: Pace
-  /** The rest of its lane waits for how it ends. */
+  /** The rest of its lane waits until it is settled. */
   isProbe?: boolean | undefined
   /** The request must have left by then. */
   until: Deadline
-  /** After this we must ask again whether its recipient wants it. */
+  /** After this its recipient must be checked again for opt-outs and erasure. */
   wantedUntil: Deadline
   /** Whether it is marketing, by the category of its template. */
   isMarketing: boolean
-  /** What was counted for it by WhatsApp's rules. */
+  /** What was counted for it under WhatsApp's rules. */
   counted?: Counted | undefined
 }
 
 /**
- * On a shared lane a request may miss so many slots while its connection opens, each time with more time for the next
+ * How many slots a request on a shared lane may miss while its connection opens, each time with more time for the next
  * (lane-slots.ts); then its message goes back to its lane.
  */
 const MOST_MISSED = 4
 
-/** Where a claimed message waits, and the room that it takes. */
+/** The line that claimed messages of a lane wait in, and the limit that they count against. */
 export interface Turns {
   slots: LaneSlots<Outgoing>
   inFlightLimit: Pick<InFlightLimit, 'answered'>
 }
 
 /**
- * Waits for the turn of a claimed message, sends it and says what becomes of its job. Rejects only when a record is not what
- * Laneway wrote, or when Redis is away for so long that the sweep may settle it.
+ * Waits for the turn of a claimed message, sends it and returns what becomes of its job. Rejects only when a record is not one
+ * that Laneway wrote, or when Redis is away for so long that the sweep may settle the message.
  */
 export async function sendInTurn(
   deps: SendDeps,
@@ -137,7 +136,7 @@ export async function sendInTurn(
     { message: name, lane: id.lane, class: message.class, provider, attempt, carried: trace },
     (traceparent, ended) => sendTraced(deps, turns, entry, outgoing, claimed, turn, { traceparent, ended }),
   )
-  // The others would most likely fare no better: what is claimed and has not left goes back to its lane.
+  // The others would most likely fare no better: claimed messages that have not left go back to the lane.
   const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
   if (coolsLane) turns.slots.recall()
   return end
@@ -170,7 +169,7 @@ async function sendTraced(
   const { id, message } = outgoing
   const { attempt, isProbe, counted } = claimed
   const attempted = { id, attempt, to: message.to, person: outgoing.names?.[0], run: message.run, isProbe, counted }
-  // Settle, then say what becomes of the job.
+  // Settle first: the settled outcome decides what becomes of the job.
   const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
   const code = report(deps, entry, outgoing, claimed, call)
   span.ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
@@ -194,7 +193,7 @@ async function callProvider(
 ): Promise<Called> {
   const { id, name, message, content, values, route, uploads = [], refusal } = outgoing
   if (refusal !== undefined) {
-    // Nothing leaves in its turn: another message may.
+    // Nothing leaves in this turn, so another message may.
     if (first.slot !== undefined) first.ended()
     return { outcome: { kind: 'failed', concerns: 'template', problem: refusal }, tookMs: undefined }
   }
@@ -204,7 +203,7 @@ async function callProvider(
   let startedAt: number
   let turn = first
   for (let missed = 1; ; missed += 1) {
-    // It goes back to its lane; one that is not wanted is ended there.
+    // Back to its lane, where it is ended if it is not wanted any more.
     if (turn.slot === undefined) return { outcome: notAsked(turn.problem), tookMs: undefined }
     startedAt = performance.now()
     try {
@@ -222,8 +221,8 @@ async function callProvider(
   turns.inFlightLimit.answered(tookMs)
   const outcome = outcomeOf(end)
   if (uploads.length === 0 || !isFileUnknown(end) || outcome.kind !== 'failed') return { outcome, tookMs }
-  // Dying before it is forgotten is harmless: the next message is refused as well. The try counts, so that a provider that
-  // knows no file of ours ends the message at last.
+  // Dying before the id is forgotten is harmless: the next message is refused as well. The try counts, so that a provider that
+  // never accepts our files ends the message at last.
   await bestEffort(deps.log, id, () =>
     Promise.all(uploads.map(({ hash, id: uploaded }) => deps.uploads.gone(id.lane, hash, uploaded))),
   )

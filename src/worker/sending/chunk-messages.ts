@@ -24,8 +24,8 @@ interface Asked {
 }
 
 /**
- * Those of a chunk's messages that are to be sent, in the order of the list; all of its messages are in the index of
- * their lane afterwards. Rejects as the files and Redis do.
+ * Those of a chunk's messages that are to be sent, in the order of the list. Afterwards all messages of the chunk are in the
+ * index of their lane. Rejects as the files and Redis do.
  */
 export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<Outgoing[]> {
   const { redis, config } = deps
@@ -33,10 +33,10 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
   const recipients = await snapshot.readAll(from, Math.min(count, total - from))
   const messages = recipients.map((recipient, i) => messageOf(spec, recipient, from + i))
   if (messages.length === 0) return []
-  // Before any of them is claimed: dying here leaves ids whose messages still wait, which a list finds in the chunk.
+  // Before any of them is claimed. Dying here leaves ids whose messages still wait, which a list finds in the chunk.
   const indexed = messages.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
   const ulids = messages.map(({ id }) => id.ulid)
-  // Asked together: on a busy Redis each answer takes 10 ms, and a fast lane has nothing to send meanwhile.
+  // Read together: on a busy Redis each reply takes 10 ms, and a fast lane has nothing to send meanwhile.
   const [states, erased] = await Promise.all([
     recipientStates(redis, spec.id, from, ulids),
     erasedAmong(deps, campaign, messages),
@@ -55,7 +55,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
 /** `waits`: nobody has taken it up. `taken`: it has a state, or a job of its own. `dead`: its job is a dead letter. */
 type RecipientState = 'waits' | 'taken' | 'dead'
 
-/** The recipients from place `from` on, whose messages have these ULIDs, in their order. */
+/** The states of recipients from place `from` on, whose messages have these ULIDs, in their order. */
 export async function recipientStates(
   redis: Redis,
   id: CampaignId,
@@ -64,7 +64,7 @@ export async function recipientStates(
 ): Promise<RecipientState[]> {
   const [known, jobs] = await Promise.all([
     readRecipientStates(redis, id, from, ulids.length),
-    // Mostly none has a job of its own, and one EXISTS says so of all.
+    // Mostly none has a job of its own, which one EXISTS for all of them finds out.
     redis.exists(ulids.map((ulid) => jobKey({ lane: id.lane, ulid }))),
   ])
   const states = jobs === 0 ? [] : await jobStates(redis, id.lane, ulids)
@@ -75,7 +75,7 @@ export async function recipientStates(
   })
 }
 
-/** Those whose people were erased since the campaign was made. Opt-outs are asked for before the claim (take.ts). */
+/** Those whose people were erased since the campaign was made. Opt-outs are checked before the claim (take.ts). */
 async function erasedAmong(
   { tombstones }: Asked,
   { account, createdAtMs }: OpenCampaign,
@@ -108,7 +108,7 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outg
     values,
     route: spec.route,
     from: 'place',
-    // What a job of its own would hold is made for the few that need one.
+    // Built only for the few that need a job of their own.
     payload: () => payloadOf(spec, recipient),
   }
 }

@@ -21,7 +21,7 @@ const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 2_000
 /** BullMQ must make no dead letters by itself: a chunk over which workers died is sent one message at a time. */
 const NO_LIMIT = 1_000_000
-/** While a lane waits, its pace may change or a person may end the wait: it is looked at this often. */
+/** While a lane waits, its pace may change or a person may end the wait: it is checked this often. */
 const LOOK_AGAIN_MS = 1_000
 const NO_PACE = { max: 1_000_000_000, duration: 1 }
 /** A chunk waits this long when Redis is away or full; moving it to the delayed jobs works on a full Redis. */
@@ -56,11 +56,11 @@ export function openChunksWorker(
     { name: laneChunkQueue(lane), prefix: lanePrefix(lane) },
     async (job, token) => {
       works()
-      // What sends the chunk reports what is wrong with its sender.
+      // The code that sends the chunk reports what is wrong with its sender.
       const sender = await cachedSender(redis, lane).catch(() => undefined)
       worker.concurrency = chunksAtOnce(sender?.rate ?? 1)
       const chunk = chunkSchema.safeParse(job.data)
-      // Its recipients are found missing, and fed again.
+      // The fan-out finds its recipients missing and feeds them again.
       if (!chunk.success) throw unrecoverable('not a chunk')
       const run = { lane, chunk: chunk.data, crashes: job.stalledCounter, chunks }
       try {
@@ -79,7 +79,7 @@ export function openChunksWorker(
       concurrency: chunksAtOnce(1),
       // BullMQ lets a queue be held back only if it has a limit.
       limiter: NO_PACE,
-      // A chunk holds nothing that its campaign does not know.
+      // A chunk holds nothing that its campaign does not have.
       removeOnFail: { count: 0 },
     },
     (error) => log.debug({ lane, err: error }, 'lane.error'),

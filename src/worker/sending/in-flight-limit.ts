@@ -6,7 +6,7 @@ import { createAnswerTimes, type Quantiles } from './answer-times.ts'
 
 /** A lane may have this many in flight whatever its answer time, which is known only after some answers. */
 const LEAST = 200
-/** Times pace times answer time, because answers vary and a lane must not wait for the slowest of them. */
+/** Factor on pace times answer time, because answers vary and a lane must not wait for the slowest of them. */
 const HEADROOM = 2
 /** Assumed until the first answers have come (ms). */
 const UNKNOWN_ANSWER_MS = 1_000
@@ -14,7 +14,7 @@ const UNKNOWN_ANSWER_MS = 1_000
 const ANSWER_WEIGHT = 1 / 32
 /** Above this share of the process's limit, each lane is limited to an equal part of it. */
 const CROWDED = 0.5
-/** A freed place is offered to lanes until this many have turned out to be still short. It is done for each message. */
+/** A freed place is offered to lanes until this many are still short after their offer. This runs for each message. */
 const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
@@ -33,13 +33,13 @@ export interface InFlightLimit {
   /** The same by its quantiles, of the last 30 to 60 s. */
   answersLately(): Quantiles | undefined
   /**
-   * What keeps it from having more in flight here; `latestSlotAt`: the latest slot of it given out here
+   * What keeps it from having more in flight here; `latestSlotAt`: the latest slot that this process has got for it
    * (`performance.now()`).
    */
   bound(latestSlotAt: number): WorkerBound | undefined
-  /** Places that are taken: of messages claimed or in flight, and of what a read under way may find. */
+  /** Places that are taken: by messages claimed or in flight, and by what a read under way may find. */
   running(): number
-  /** The lane is no longer served here; what is in flight still comes to its end. */
+  /** The lane is no longer served here; messages in flight are still finished. */
   close(): void
 }
 
@@ -60,11 +60,11 @@ export function createInFlightLimits(most: number) {
   /** Lanes that are limited to their equal part and would have taken more. */
   const limited = new Set<Waiting>()
 
-  /** What each lane may have in flight, as far as others count. */
+  /** The most that each lane may have in flight because of the others. */
   const equalPart = (): number =>
     inFlight <= most * CROWDED ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(most / Math.max(1, busy)))
 
-  /** The parts have grown. A lane that is still limited registers again. */
+  /** The equal parts have grown. A lane that is still limited registers again. */
   function askLimited(): void {
     const all = [...limited]
     limited.clear()
@@ -108,7 +108,7 @@ export function createInFlightLimits(most: number) {
     function available(): number {
       const [wanted, part] = [wantedAlone(), equalPart()]
       const own = Math.min(wanted, part) - running
-      // Its own messages that end ask it too, but they may take long.
+      // The end of one of its own messages frees a place too, but that may take long.
       if (part < wanted) limited.add(waiting)
       if (own > most - inFlight) setWaits(true)
       return Math.max(0, Math.min(most - inFlight, own))
@@ -137,7 +137,7 @@ export function createInFlightLimits(most: number) {
       },
       answered: (ms) => {
         times.add(ms)
-        // The first ones weigh more, so that they replace what was assumed.
+        // The first ones weigh more, so that they replace the assumed value.
         answers += 1
         answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)
       },
@@ -151,7 +151,7 @@ export function createInFlightLimits(most: number) {
           for (const each of waitingForEnd) each()
           waitingForEnd = []
         }
-        // Before the lane itself, which would have its place back before anybody else could take it.
+        // Before the lane itself, which would otherwise take its place back before any other could.
         if (line.size > 0) askLine()
         if (limited.size > 0 && equalPart() > before) askLimited()
         freed()
@@ -188,14 +188,14 @@ export interface LaneHere {
   most: number
   /** What the lane's limit would be if it were alone. */
   wanted: number
-  /** Between two slots of the lane, and until the next one that nobody has (ms). */
+  /** The gap between two slots of the lane, and the time until the next unreserved one (ms). */
   gapMs: number
   freeSlotInMs: number
 }
 
 /**
  * What keeps the lane from having more in flight in this process, supposing that more of it waits; undefined when
- * nothing here does. Pure. What holds it in all processes, a pause or a cooldown, is in Redis and is added where
+ * nothing here does. Pure. What limits it in all processes, a pause or a cooldown, is in Redis and is added where
  * the heartbeats are read (telemetry/lane-bound.ts).
  */
 export function boundHere(lane: LaneHere): WorkerBound | undefined {

@@ -15,10 +15,10 @@ export function createLaneAssignment(
   let line: Line = []
   /** How many workers serve a lane that needs no extra ones. */
   let serversEach = Number.POSITIVE_INFINITY
-  /** Known ranks, by lane. */
+  /** Ranks computed so far, by lane. */
   const ranks = new Map<number, number>()
   const extra = new Map<number, { servers: number; until: number }>()
-  /** What the rate of a lane asks for; only lanes that are open here. */
+  /** How many servers the rate of a lane calls for; only lanes that are open here. */
   const rates = new Map<number, number>()
   /** Lanes still served although they are assigned to others, and since when. */
   const unassigned = new Map<number, number>()
@@ -42,7 +42,7 @@ export function createLaneAssignment(
   return {
     isMine,
 
-    /** Who is alive, and how many lanes there are. Without this worker among them nothing is learned from it. */
+    /** Takes the list of live workers and the number of lanes. A list without this worker is ignored. */
     know(workers: readonly string[], lanes: number): void {
       if (!workers.includes(self)) return
       line = lineOf(workers)
@@ -57,18 +57,18 @@ export function createLaneAssignment(
       extra.set(lane, { servers, until: now() + EXTRA_SERVERS_MS })
     },
 
-    /** The rate of a lane that was opened. Returns how many workers it needs when that is more than serve it. */
+    /** The rate of a lane that was opened. Returns how many workers it needs, if more than serve it. */
     opened(lane: number, rate: number): number | undefined {
       const wanted = serversForRate(rate, maxInFlight)
       rates.set(lane, wanted)
       return wanted > serversEach && serversEach < line.length ? wanted : undefined
     },
 
-    /** The lanes that are open here: which of them need more workers than serve a lane, and how many each of them. */
+    /** Which of the lanes open here need more workers than usually serve one, and how many. */
     inNeed(open: readonly { lane: number; inFlight: number }[]): { lane: number; servers: number }[] {
       if (serversEach >= line.length) return []
       return open.flatMap(({ lane, inFlight }) => {
-        // Helpers do not count themselves, or they would say for ever that they are needed.
+        // Extra workers do not count themselves, or they would be needed for ever.
         if (rankOf(lane) >= serversEach) return []
         const serving = Math.min(serversOf(lane), line.length)
         const servers = Math.max(rates.get(lane) ?? 0, serversForLoad(inFlight, serving, maxInFlight))

@@ -8,8 +8,8 @@ import { masked } from '../../kernel/masked.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 
 /**
- * This many attempts in a row without proof are an outage. Otherwise a lane of 80/s would turn every message of ten
- * minutes of HTTP 500 into `unknown`; so it is only the few that ask whether the provider is back. A provider that
+ * This many attempts in a row without proof are an outage. Without this rule a lane of 80/s would turn every message of ten
+ * minutes of HTTP 500 into `unknown`; with it, only the few that probe whether the provider is back. A provider that
  * fails one message in twelve at random does it five times in a row once in 250,000 messages, and costs a second then.
  */
 const OUTAGE_AFTER = 5
@@ -56,13 +56,13 @@ export function createLaneBackoff(log: Log) {
      * in flight and count once.
      */
     waitMs,
-    /** Counts one more attempt without proof; whether they are an outage by now. */
+    /** Counts one more attempt without proof; returns whether they are an outage by now. */
     isOutage(lane: number): boolean {
       const inARow = (unprovenInARow.get(lane) ?? 0) + 1
       unprovenInARow.set(lane, inARow)
       return inARow >= OUTAGE_AFTER
     },
-    /** The provider has answered as it should. */
+    /** The provider has answered properly. */
     over(lane: number): void {
       unprovenInARow.delete(lane)
       if (failures.delete(lane)) log.info({ lane }, 'lane.recovered')

@@ -1,5 +1,5 @@
-// Serves one lane in one process, by time and not message by message: what its pace lets out within the next moment is
-// read and claimed in one step, and what was answered is settled in one step (lanes/messages/steps.ts). Where a message
+// Serves one lane in one process, by time and not message by message: the messages that its pace lets out within the next
+// moment are read and claimed in one step, and answered ones are settled in one step (lanes/messages/steps.ts). Where a message
 // can be, and what is left of it when the process dies there:
 //
 //   waiting    on its lane in Redis, as a job or in a chunk   as it was
@@ -8,14 +8,14 @@
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
-// So a kill leaves in doubt what was in flight, what was answered and waits to be settled (up to three times SETTLE_MS,
+// So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages.
 import type { InFlightLimit } from './in-flight-limit.ts'
 import type { Take, Taken } from './take.ts'
 
 /**
- * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits for what a
- * campaign has claimed, and the answer to whether a recipient has opted out must still count when the message leaves
+ * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits behind what a
+ * campaign has claimed, and the check whether a recipient has opted out must still be valid when the message leaves
  * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-out-hold.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
  */
 const AHEAD_MS = 250
@@ -27,21 +27,21 @@ const CAMPAIGN_AHEAD_MS = 150
 const AHEAD_GAPS = 4
 const SLOW_AHEAD_MS = 480
 /**
- * The next step is due when what is claimed ahead is down to TIMES_SLOW times what a step takes lately, at least
+ * The next step is due when the messages claimed ahead are down to TIMES_SLOW times what a step takes lately, at least
  * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as several messages, and a slot that
  * nobody claims in time is lost for seconds.
  */
 const TIMES_SLOW = 3
 const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
-/** How much of the slowest step is kept with each later one: it is remembered for some twenty. */
+/** The slowest step fades by this factor with each later one, over some twenty of them. */
 const SLOW_KEPT = 0.95
 /**
- * A lane that has more to send and could not claim in time makes up for so much of what has passed at once. Slots are used
- * later then, within the limits of its pace (pace-gate.ts); what has passed for longer is made up for over seconds.
+ * A lane that has more to send and could not claim in time makes up for so much of the past at once. Slots are then used
+ * late, within the limits of its pace (pace-gate.ts); anything older is made up for over seconds.
  */
 const MOST_PAST_MS = 300
-/** Lanes read at these times only, all at the same ones: their steps leave in one write to Redis. */
+/** Lanes are read only at multiples of this, all at the same times: their steps leave in one write to Redis. */
 const TICK_MS = 10
 /** Most messages in one step. */
 const MOST = 100
@@ -50,18 +50,18 @@ const MOST = 100
  * costs as much as several messages.
  */
 const WORTH = 16
-/** How often a lane that was woken is read for transactional messages although its slots are given out. */
+/** How often a woken lane is read for transactional messages although all its slots are taken. */
 const WOKEN_MS = 10
 /**
- * Longest that a lane in a cooldown does not ask: a person may end it, or change the pace. It asks with one message.
+ * Longest that a lane in a cooldown does not read: a person may end it, or change the pace. It then reads one message.
  */
 const MOST_HELD_MS = 1_000
 /**
- * A wait of this long or longer is a cooldown. One for a slot that is too far ahead is shorter, except on a lane that
+ * A wait of this long or longer is a cooldown. The wait for a slot that is too far ahead is shorter, except on a lane that
  * sends one message at a time.
  */
 const COOLDOWN_MS = 500
-/** Redis is away or full: the lane is looked at again after this. */
+/** Redis is away or full: the lane is read again after this. */
 const AWAY_MS = 1_000
 
 /** One lane as this process serves it. */
@@ -88,23 +88,23 @@ export function createLaneLoop(deps: {
   const { inFlightLimit } = deps
   let isStopped = false
   let isTaking = false
-  /** It was woken: what waits is not known. */
+  /** It was woken: there may be jobs that it has not read. */
   let isWoken = true
   let isWokenAgain = false
   /** Something waits that could not be taken yet. */
   let hasMore = false
-  /** A campaign holds the slots of the next moment: a transactional message that comes takes one of them. */
+  /** A campaign has the slots of the next moment: a transactional message that comes takes one of them. */
   let servesCampaign = true
   let heldUntil = 0
-  /** Until then campaigns send nothing: only transactional messages are taken. */
+  /** Until then only transactional messages are taken. */
   let restUntil = 0
-  /** It was held when it last asked. */
+  /** The latest read found it in a cooldown. */
   let isHeld = false
   let wokenReadAt = Number.NEGATIVE_INFINITY
   let lastWorkAt = performance.now()
-  /** Something could be taken, were there room. */
+  /** Messages wait, but there is no free place. */
   let lacksRoom = false
-  /** How long it lately took from when a step was due until its messages were claimed. */
+  /** The recent time from when a step was due until its messages were claimed. */
   let slowMs = 0
   let timer: NodeJS.Timeout | undefined
   let timerAt = Number.POSITIVE_INFINITY
@@ -117,14 +117,14 @@ export function createLaneLoop(deps: {
     timer = setTimeout(look, Math.max(0, tick - performance.now()))
   }
 
-  /** What to take now, or how long to wait until taking is worth it; undefined while there is no room. */
+  /** What to take now, or how long to wait until taking is worth it; undefined while no place is free. */
   function nextTake(now: number): Take | { waitMs: number } | undefined {
     const gapMs = deps.gapMs()
     const latestAt = deps.latestSlotAt()
-    // What passed while the lane waited for something, or had nothing to send, is not made up for.
+    // Time in which the lane was held, or had nothing to send, is not made up for.
     const isLate = hasMore && Number.isFinite(latestAt)
     const pastMs = isLate ? Math.max(0, Math.min(MOST_PAST_MS, now - Math.max(latestAt, heldUntil))) : 0
-    // Below 0 where slots have passed that nobody has claimed.
+    // Below 0 if slots have passed that nobody has claimed.
     const aheadMs = pastMs > 0 ? -pastMs : Math.max(0, latestAt - now)
     const left = inFlightLimit.available()
     if (left === 0) return undefined
@@ -145,7 +145,7 @@ export function createLaneLoop(deps: {
       return isWoken ? { most: Math.min(left, paced, MOST), firstOnly: true, pastMs } : { waitMs: restUntil - now }
     if (isHeld) return { most: 1, firstOnly: false, pastMs }
     const most = Math.min(left, paced, MOST)
-    // Room comes back one by one.
+    // Places become free one by one.
     const isWorth = most >= Math.min(paced, WORTH, Math.max(1, inFlightLimit.running() / 8))
     return isWorth || inFlightLimit.running() === 0 ? { most, firstOnly: false, pastMs } : undefined
   }
@@ -159,7 +159,7 @@ export function createLaneLoop(deps: {
     if (isStopped || isTaking || !(isWoken || hasMore)) return
     const next = heldUntil > now ? { waitMs: heldUntil - now } : nextTake(now)
     lacksRoom = next === undefined
-    // The next place that comes free looks again.
+    // The next place that becomes free starts a look.
     if (next === undefined) return
     if ('waitMs' in next) {
       lookAt(now + next.waitMs)
@@ -206,7 +206,7 @@ export function createLaneLoop(deps: {
   let dueTimer: NodeJS.Timeout | undefined
   function wakeIn(ms: number): void {
     clearTimeout(dueTimer)
-    // Stopped while it was taking.
+    // It may have been stopped while it was taking.
     if (isStopped) return
     // setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well.
     dueTimer = setTimeout(wake, Math.min(ms, 86_400_000))

@@ -2,13 +2,13 @@
 // message goes first takes the next one, so a transactional message does not wait behind a campaign that has claimed the slots
 // of the next moment.
 //
-// A busy machine is late with everything. Whatever is late is dealt with for all messages of the lane that are late with it,
-// in one step: whether they may still leave is asked together, and slots that are lost are exchanged together. So a worker
-// that falls behind asks no more of Redis than one that does not. A message that twice could not leave goes back to its lane.
+// A busy machine is late with everything. Whatever is late is handled for all late messages of the lane in one step: one
+// question whether they may still leave, one exchange of lost slots. So a worker that falls behind asks no more of Redis than
+// one that does not. A message that twice could not leave goes back to its lane.
 //
-// While other workers serve the lane, a slot is lost once it has passed by what a request may be late; a worker that loses slots
-// again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a slot
-// however late. Either keeps its limits (pace-gate.ts).
+// While other workers serve the lane, a slot is lost once it has passed by more than a request may be late; a worker that loses
+// slots again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a
+// slot however late. Either way the limits of the pace hold (pace-gate.ts).
 import { type Deadline, isOver } from '../../kernel/deadline.ts'
 import type { Slot } from '../../lanes/messages/claim.ts'
 import type { MessageClass } from '../../model/messages/content.ts'
@@ -22,20 +22,20 @@ import type { RedisClock } from './redis-clock.ts'
 const TIMER_MS = 0.5
 /**
  * Messages leave at ticks that all lanes share, so that a process with many lanes wakes a few hundred times a second and not
- * once per message. A tick is this part of the lateness that a request may have, at most MOST_TICK_MS.
+ * once per message. A tick is this fraction of how late a request may be, at most MOST_TICK_MS.
  */
 const TICK_OF_LATE = 1 / 10
 const MOST_TICK_MS = 5
-/** How long before its slot we ask again whether a message is wanted: by then the answer is there. */
+/** How long before its slot a message is checked again: the answer is there by then. */
 const ASKED_AHEAD_MS = 50
-/** A message that is asked about more often than this goes back to its lane: its worker is late all the time. */
+/** A message that is checked more often than this goes back to its lane: its worker is late all the time. */
 const MOST_ASKED = 2
-/** On a shared lane a request may be twice as late with each time that slots were lost in a row, so many times at most. */
+/** On a shared lane a request may be twice as late each time that slots were lost in a row, at most so many times. */
 const MOST_DOUBLINGS = 5
 /** A lane counts as shared for so long after another worker has reserved a slot of it: no limit looks back further. */
 const SHARED_MS = 10_000
 
-/** What decides whether a message may still leave. */
+/** What is needed to check whether a message may still leave. */
 export interface Asked<Message> {
   message: Message
   isMarketing: boolean
@@ -46,13 +46,13 @@ export interface InLine<Message> extends Asked<Message> {
   of: MessageClass
   /** It leaves before then, or not at all. */
   until: Deadline
-  /** After this we must ask again whether its recipient wants it. */
+  /** After this its recipient must be checked again. */
   wantedUntil: Deadline
 }
 
 /**
- * What came of waiting: the request may leave now, until `leaveBy` (`performance.now()`); or its message goes back to its
- * lane, because it is not wanted for the reason given, or it could not leave in time.
+ * How a wait ended: the request may leave now, until `leaveBy` (`performance.now()`); or its message goes back to its lane,
+ * because it is not wanted for the reason given, or could not leave in time.
  */
 export type Turn = InTurn | { slot?: undefined; problem?: Problem | undefined }
 
@@ -62,7 +62,7 @@ export interface InTurn extends Departure {
   ended(): void
 }
 
-/** Whether a message may leave: until then, or not, for a reason or because it cannot be known. */
+/** Whether a message may leave: until when; or not, with the reason, or without one if it cannot be known. */
 export type StillWanted = { wantedUntil: Deadline } | { wantedUntil?: undefined; problem?: Problem | undefined }
 
 /** The claimed messages of one lane that wait for a slot. */
@@ -71,20 +71,20 @@ export interface LaneSlots<Message> {
   wait(message: InLine<Message>, slot: Slot, pace: Pace): Promise<Turn>
   /** The same of a message that could not leave in its turn. */
   waitAgain(message: InLine<Message>, turn: InTurn): Promise<Turn>
-  /** None of the messages that wait now leaves. */
+  /** Sends back all messages that wait now. */
   recall(): void
-  /** The latest slot given out here in which a message could leave (`performance.now()`). */
+  /** The latest slot that this process has got and in which a message could leave (`performance.now()`). */
   latestAt(): number
-  /** The same as Redis has it; empty before the first. */
+  /** The name of the latest slot in Redis; empty before the first. */
   latest(): string
 }
 
-/** What a lane's slots need of the world. Of all messages given at once both answer in one step. */
+/** Dependencies of a lane's slots. Both functions answer for all given messages in one step. */
 export interface LaneSlotsDeps<Message> {
   clock: Pick<RedisClock, 'ours'>
-  /** Reserves slots in place of missed ones; may get fewer. */
+  /** Reserves slots in place of missed ones; may return fewer. */
   others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>
-  /** Asks once more whether these may leave. */
+  /** Checks once more whether these may leave. */
   askAgain: (messages: readonly Asked<Message>[]) => Promise<readonly StillWanted[]>
 }
 
@@ -145,7 +145,7 @@ class Line<Message> implements LaneSlots<Message> {
   private slots: Slot[] = []
   private readonly transactional: Waiting<Message>[] = []
   private readonly campaigns: Waiting<Message>[] = []
-  /** Messages of which it is being asked whether they may leave; they are in no line meanwhile, and their slots wait. */
+  /** Messages that are being checked; they are in no line meanwhile, and their slots wait. */
   private asking = 0
   /** Slots that are being exchanged. */
   private exchanging = 0
@@ -159,7 +159,7 @@ class Line<Message> implements LaneSlots<Message> {
   private sharedUntil = Number.NEGATIVE_INFINITY
   private timer: NodeJS.Timeout | undefined
   private timerAt = Number.POSITIVE_INFINITY
-  /** How often all was recalled. */
+  /** How often the line was recalled. */
   private recalls = 0
 
   constructor(deps: LaneSlotsDeps<Message>, lane: number) {
@@ -176,7 +176,7 @@ class Line<Message> implements LaneSlots<Message> {
       const waiting = new Waiting(message, go)
       this.lineOf(waiting).push(waiting)
       this.reserved(slot)
-      // All before it are being asked about: it need not wait for the answer, their slots are as good.
+      // All before it are being checked: it need not wait for that, their slots are as good.
       if (this.waiting() === 1) this.lookAtFirst()
     })
   }
@@ -201,7 +201,7 @@ class Line<Message> implements LaneSlots<Message> {
   latestAt = (): number => this.latestSlotAt
   latest = (): string => this.latestName
 
-  /** One that was let go has left, or never will: another one may. */
+  /** A message that was let go has left, or never will: another one may. */
   private readonly passed = (hasLeft: boolean): void => {
     if (hasLeft) this.gate.left(performance.now())
     else this.gate.stayed()
@@ -216,7 +216,7 @@ class Line<Message> implements LaneSlots<Message> {
     return this.transactional[0] ?? this.campaigns[0]
   }
 
-  /** Slots come in the order in which Redis gave them out. */
+  /** Slots come in the order in which Redis reserved them. */
   private reserved(slot: Slot): void {
     this.latestName = slot.name
     this.add(slot)
@@ -227,13 +227,13 @@ class Line<Message> implements LaneSlots<Message> {
     let at = slots.length
     while (at > 0 && (slots[at - 1]?.atMs ?? 0) > slot.atMs) at -= 1
     slots.splice(at, 0, slot)
-    // A slot of a clock that was set back since lies ahead by as much: the lane does not wait for that.
+    // A slot reserved before the clock was set back lies ahead by as much: the lane does not wait for it.
     const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
     if (slotAt < this.latestUntil) this.latestSlotAt = Math.max(this.latestSlotAt, slotAt)
     if (at === 0) this.lookAtFirst()
   }
 
-  /** Looks when the first slot comes, or before, to ask about the message that it is for. */
+  /** Schedules the next look: when the first slot comes, or earlier to check the message that it is for. */
   private lookAtFirst(): void {
     const [slot] = this.slots
     const next = this.next()
@@ -242,7 +242,7 @@ class Line<Message> implements LaneSlots<Message> {
     if (this.lateLine(slotAt) !== undefined) this.lookAt(Number.NEGATIVE_INFINITY)
     else if (next.wantedUntil.steadyMs <= slotAt) this.lookAt(slotAt - ASKED_AHEAD_MS)
     else {
-      // Where the gate is closed until one of those that were let go has left, the claim may be over before.
+      // While the gate is closed until one of those that were let go has left, the claim may run out.
       this.lookAt(Math.min(Math.max(slotAt, this.gate.freeAt()), next.until.steadyMs))
     }
   }
@@ -252,14 +252,14 @@ class Line<Message> implements LaneSlots<Message> {
     clearTimeout(this.timer)
     this.timerAt = at
     const now = performance.now()
-    // What was claimed in one step is sent in one go.
+    // Messages that were claimed in one step are sent in one go.
     const isNow = at <= now + TIMER_MS
     this.timer = setTimeout(() => this.look(), isNow ? 0 : this.tickAt(at) - now)
   }
 
   private tickAt(at: number): number {
     const lateMs = this.pace?.lateMs ?? 0
-    // Where nothing is ever late, a longer tick would hold hundreds.
+    // If nothing is ever late, a longer tick would hold back hundreds.
     const tick = Number.isFinite(lateMs) ? Math.max(1, Math.min(MOST_TICK_MS, lateMs * TICK_OF_LATE)) : 1
     return Math.ceil(at / tick) * tick
   }
@@ -325,7 +325,7 @@ class Line<Message> implements LaneSlots<Message> {
     return undefined
   }
 
-  /** Takes all messages out of line that must be asked about if they leave then. */
+  /** Takes all messages out of line that would have to be checked again before they leave at that time. */
   private takeDoubtful(at: number): Waiting<Message>[] {
     const taken: Waiting<Message>[] = []
     for (const line of [this.transactional, this.campaigns]) {
@@ -339,7 +339,7 @@ class Line<Message> implements LaneSlots<Message> {
     return taken
   }
 
-  /** Asks about messages that are in no line. Those that may leave go to the front again. Never rejects. */
+  /** Checks messages that are in no line. Those that may leave go to the front again. Never rejects. */
   private async ask(doubtful: readonly Waiting<Message>[]): Promise<void> {
     const before = this.recalls
     this.asking += doubtful.length
@@ -375,8 +375,8 @@ class Line<Message> implements LaneSlots<Message> {
   }
 
   /**
-   * A message for which there is no slot goes back, the latest first; a slot for which there is no message is left unused. Slots
-   * that are here are not given up for those that are being exchanged: fewer may come, and later ones.
+   * A message without a slot goes back, the latest first; a slot without a message is left unused. Slots that are here are not
+   * given up for those that are being exchanged: fewer may come, and later ones.
    */
   private evenOut(): void {
     const { transactional, campaigns, slots } = this

@@ -1,6 +1,6 @@
 // The lanes that this worker serves. A lane opens at its first work and closes when it has been empty for minutes.
 //
-// Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep looks at every
+// Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep checks every
 // lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
 import type { Config } from '../../kernel/config.ts'
 import { waitAtMost } from '../../kernel/deadline.ts'
@@ -14,7 +14,7 @@ import { createInFlightLimits } from './in-flight-limit.ts'
 import type { ChunkEnd, ChunkRun } from './send-chunk.ts'
 import { type Lane, serveLane } from './serve-lane.ts'
 
-/** How long chunks of a lane that was closed get to come to their end. */
+/** How long chunks of a closed lane may take to finish. */
 const LEAVING_MS = 90_000
 
 interface OpenLane extends Lane {
@@ -23,11 +23,11 @@ interface OpenLane extends Lane {
   chunkAt: number
 }
 
-/** What serving lanes needs besides what an attempt does. */
+/** Dependencies of serving lanes, besides those of an attempt. */
 export interface LanesDeps {
   send: SendDeps
   config: Pick<Config, 'maxInFlight' | 'laneIdleMs'>
-  /** Does the work of a chunk and says how it ended; rejects when Redis is away or full: then it waits a second. */
+  /** Processes a chunk and resolves to how it ended; rejects when Redis is away or full: then the chunk waits a second. */
   processChunk: (run: ChunkRun) => Promise<ChunkEnd>
   /** A message of a campaign was worked on. */
   noteMoved: (lane: number, run: number) => void
@@ -44,9 +44,9 @@ export function createLanes(deps: LanesDeps) {
   const { send, config } = deps
   const { redis, log } = send
   const open = new Map<number, OpenLane>()
-  /** Lanes that were closed while a read was under way, as of a Redis that is away. The places it holds are no messages. */
+  /** Lanes that were closed while a read was under way, as while Redis is away. The places that it holds are no messages. */
   const closedInRead = new Set<OpenLane>()
-  /** Workers of chunks whose lanes were closed, which come to their end. */
+  /** Workers of chunks whose lanes were closed and that are finishing. */
   const leaving = new Set<Worker>()
   const limits = createInFlightLimits(config.maxInFlight)
   const stopping = new AbortController()
@@ -112,11 +112,11 @@ export function createLanes(deps: LanesDeps) {
     /** How many are open. */
     count: (): number => open.size,
 
-    /** Those that are open, with the messages that each has in flight here. */
+    /** The open lanes, with the messages that each has in flight here. */
     load: (): { lane: number; inFlight: number }[] =>
       [...open].map(([lane, { inFlightLimit }]) => ({ lane, inFlight: inFlightLimit.running() })),
 
-    /** Closes lanes that others serve now. What they have in flight here ends here. */
+    /** Closes lanes that others serve now. Messages in flight here are finished here. */
     handOver(lanes: readonly number[]): void {
       for (const lane of lanes) {
         const state = open.get(lane)
@@ -125,8 +125,8 @@ export function createLanes(deps: LanesDeps) {
     },
 
     /**
-     * Opens a lane once more from which nothing leaves although it could; false when it is not open here. What it has
-     * in flight still comes to its end: each message is claimed for one attempt only, whichever worker runs it.
+     * Closes and opens a lane from which nothing leaves although it could; false when it is not open here. Messages in flight
+     * are still finished: each is claimed for one attempt only, whichever worker runs it.
      */
     reopen(lane: number): boolean {
       const silent = open.get(lane)
@@ -136,7 +136,7 @@ export function createLanes(deps: LanesDeps) {
       return true
     },
 
-    /** What is known of each that is open. */
+    /** A report on each open lane. */
     serves: (): ServedLane[] => [...open].map(([lane, state]) => served(lane, state)),
 
     /** Messages that are being worked on. */
@@ -162,7 +162,7 @@ export function createLanes(deps: LanesDeps) {
       )
     },
 
-    /** Stops taking work, waits for what is in flight, at most `limitMs`; what is left then is found by the sweep. */
+    /** Stops taking work, waits for messages in flight, at most `limitMs`; the sweep finds what is left then. */
     async stop(limitMs: Promise<number>): Promise<void> {
       stopping.abort()
       const limit = limitMs.then((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()))
@@ -172,7 +172,7 @@ export function createLanes(deps: LanesDeps) {
         chunks.close()
       }
       await Promise.race([Promise.all([...all.map((worker) => worker.close()), limits.idle()]), limit])
-      // What it could not release when Redis was away: nobody is to take this worker for one that died over it.
+      // Reads that could not be released while Redis was away: nobody is to take this worker for one that died over them.
       const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))
       await waitAtMost(1_000, Promise.all([...released, ...all.map((worker) => worker.close(true))]))
       for (const state of open.values()) closedInRead.add(state)

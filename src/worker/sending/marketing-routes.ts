@@ -1,6 +1,6 @@
-// Which messages of a step are marketing, and where those go: WhatsApp has an address of its own for it. It is decided before each
-// claim, by the category of the template and by what the campaign says, else by what the sender says now: a change holds within 2 s
-// for all that waits.
+// Which messages of a step are marketing, and which address of WhatsApp they go to: it has a separate one for marketing. Decided
+// before each claim, by the category of the template and by the policy of the campaign, or else of the sender as it is now: a
+// change holds within 2 s for all messages that wait.
 
 import { knownTemplate } from '../../accounts/templates.ts'
 import type { MarketingRoute } from '../../model/accounts/sender.ts'
@@ -10,14 +10,14 @@ import type { Redis } from '../../redis/connect.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/** What of the messages of a step is marketing. */
+/** The messages of a step that are marketing. */
 export interface Marketing {
   messages: ReadonlySet<Outgoing>
   /** Those that go to the address for marketing, and by which policy. */
   routes: ReadonlyMap<Outgoing, MarketingRoute>
 }
 
-/** Asks for each template once; they are known for a second. Rejects only when Redis is away. */
+/** Reads each template once; it is cached for a second. Rejects only when Redis is away. */
 export async function marketingAmong(
   redis: Redis,
   { sender }: Pick<DirectoryEntry, 'sender'>,
@@ -31,14 +31,14 @@ export async function marketingAmong(
     if (!isMarketing(each.message.class, template?.category)) continue
     marketing.add(each)
     const { route = sender.marketing_route } = each
-    // All others are refused there, and there is no such address on other wires.
+    // That address refuses all others, and other wires have none.
     const isTaken = template?.status === 'APPROVED' && sender.provider === 'cloud-api'
     if (isTaken && route !== 'messages') routes.set(each, route)
   }
   return { messages: marketing, routes }
 }
 
-/** Templates by what names them; those that are not known are not among them. */
+/** Templates by name and language; unknown ones are left out. */
 async function templatesAmong(
   redis: Redis,
   account: number,

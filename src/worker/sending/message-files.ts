@@ -1,5 +1,5 @@
-// Files of the gallery in the messages of a step: before a message is claimed, each is replaced by what its sender's provider
-// knows it by. A message whose file is not uploaded yet waits, visibly, and no other waits with it.
+// Files of the gallery in the messages of a step: before a message is claimed, each is replaced by the id or address that its
+// provider needs. A message whose file is not uploaded yet waits, visibly, and no other waits with it.
 
 import { delayMessage, waitText } from '../../lanes/messages/claim.ts'
 import type { Content } from '../../model/messages/content.ts'
@@ -15,7 +15,7 @@ export type ReadyFiles = { content: Content; uploads: readonly NamedUpload[] } |
 
 /** What the files of some messages allow. A message without files of the gallery is in none of these. */
 export interface MessageFiles {
-  /** What is sent of a message in place of its content, or why nothing ever can be. */
+  /** What is sent of a message in place of its content, or why it can never be sent. */
   ready: ReadonlyMap<Outgoing, ReadyFiles>
   /** Messages that wait for a file, also those from chunks, and for how long (ms). */
   waiting: ReadonlyMap<Outgoing, number>
@@ -25,7 +25,7 @@ export interface MessageFiles {
 
 const NONE: MessageFiles = { ready: new Map(), waiting: new Map(), waitingRuns: new Map() }
 
-/** Asks for all messages of a step at once; of most nothing need be asked. Rejects only when Redis is away. */
+/** Looks up the files of all messages of a step at once; most messages have none. Rejects only when Redis is away. */
 export async function filesOf(
   { redis, uploads }: { redis: Redis; uploads: Pick<Uploads, 'find'> },
   entry: DirectoryEntry,
@@ -39,7 +39,7 @@ export async function filesOf(
 
   const ready = new Map<Outgoing, ReadyFiles>()
   const waiting = new Map<Outgoing, number>()
-  const told: Promise<unknown>[] = []
+  const noted: Promise<unknown>[] = []
   const waitingRuns = new Map<number, number>()
   for (const message of wanted) {
     const found = galleryFilesIn(message.content).flatMap(({ gallery }) => files.get(gallery) ?? [])
@@ -51,17 +51,17 @@ export async function filesOf(
     const { waitMs, sentence } = state
     waiting.set(message, waitMs)
     const { run } = message.message
-    // For lookups only: it may end before the claim, which is told how long to hold the job.
+    // For lookups only: it may end before the claim, which gets the delay of the job separately.
     if (message.from !== 'place' || run === undefined)
-      told.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
+      noted.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
-      // For people who ask; a little longer than the wait itself, which is followed by another one.
+      // For lookups; a little longer than the wait itself, which is followed by another one.
       const key = campaignFilesWaitKey(message.id.lane, run)
-      told.push(redis.set(key, waitText(sentence), 'PX', waitMs + SHOWN_MS))
+      noted.push(redis.set(key, waitText(sentence), 'PX', waitMs + SHOWN_MS))
     }
   }
-  await Promise.all(told)
+  await Promise.all(noted)
   return { ready, waiting, waitingRuns }
 }
 
@@ -90,7 +90,7 @@ function namedFiles(content: Content, files: ReadonlyMap<number, SendableFile>):
     const found = gallery === undefined ? undefined : files.get(Number(gallery))
     if (found?.kind !== 'ready') return { gallery, ...file }
     if ('id' in found.source) uploads.push({ hash: found.hash, id: found.source.id })
-    // People see a document by its name.
+    // People know a document by its name.
     const filename = kind === 'document' ? { filename: file.filename ?? found.name } : {}
     return { ...found.source, ...file, ...filename }
   })

@@ -1,9 +1,9 @@
 // Keeps the limits of a lane's pace for what one worker sends. It remembers when the latest requests left, and lets the next
-// one go only when no stretch of time would hold more than it may. A request that was let go and has not left yet, because its
-// connection is being opened, may leave at any moment: it counts in every stretch. Pure: the caller brings the time.
+// one go only when no span would then hold more than its limit. A request that was let go and has not left yet, because its
+// connection is being opened, may leave at any moment: it counts in every span. Pure: the caller passes the time.
 import type { PaceLimit } from '../../model/messages/pace.ts'
 
-/** No lane has more than this in a span (model/messages/pace.ts): what is remembered has a bound. */
+/** No lane has more than this in a span (model/messages/pace.ts), which bounds what is remembered. */
 const MOST_REMEMBERED = 50_000
 
 export class PaceGate {
@@ -39,7 +39,7 @@ export class PaceGate {
     return at
   }
 
-  /** The next one was let go. `left` or `stayed` follows. */
+  /** One more was let go. `left` or `stayed` follows. */
   letGo(): void {
     this.pending += 1
   }

@@ -1,8 +1,9 @@
 // WhatsApp's own rules before a claim: whether a person has had enough marketing, whether WhatsApp holds as many messages as it
-// may, whether the portfolio may write to one person more today. What may not leave yet waits, visibly, and nothing else suffers.
+// may, whether the portfolio may write to one person more today. A message that may not leave yet waits, visibly, without
+// holding up any other.
 //
-// What is counted for a message is given back when it is proven not to have left. If the process dies before that, it stays
-// counted: the message is tried again, and its person counts once.
+// A count for a message is given back when it is proven not to have left. If the process dies before that, it stays: the
+// message is tried again, and its person counts once.
 import type { Config } from '../../kernel/config.ts'
 import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
 import type { Names } from '../../model/people/person.ts'
@@ -19,14 +20,14 @@ import { observerOf } from '../../redis/observe.ts'
 import type { Outgoing } from './attempt.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
-/** A person may raise the limit, and a place may come free: what waits for that asks again so soon. */
+/** A person may raise the limit, and a place may become free: campaigns that wait for that check again after this. */
 const MOST_REST_MS = 10_000
-/** The same of a transactional message, which asks by itself. */
+/** The same for a transactional message, which checks by itself. */
 const MOST_PUT_OFF_MS = 60_000
 
-/** What of some messages may leave. */
+/** Which of some messages may leave. */
 export interface RuleCheck {
-  /** What was counted for those that may. */
+  /** The counts for those that may. */
   counted: ReadonlyMap<Outgoing, Counted>
   /** Those that are to be claimed no sooner than then (epoch ms). */
   putOff: ReadonlyMap<Outgoing, number>
@@ -36,7 +37,7 @@ export interface RuleCheck {
   restMs: number | undefined
 }
 
-/** Asks for all messages of a step at once, with the names of their people; of most nothing need be asked. */
+/** Checks all messages of a step at once, with the names of their people; most need no check. */
 export async function checkRulesAmong(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
@@ -58,7 +59,7 @@ export async function checkRulesAmong(
   const { lane } = first.id
   const templates = of.filter(isTemplate)
   const people = templates.map(namesOf)
-  // Sent in one write, together with what else is asked before a claim.
+  // Sent in one write, together with the other reads before a claim.
   const [open, isAsked, rest] = await Promise.all([
     openWindowsAmong(redis, lane, people),
     isCounted || hasActiveRules(redis, rules),
@@ -100,7 +101,7 @@ export async function checkRulesAmong(
   const waitMs = rest?.leftMs ?? refusal?.waitMs
   if (waitMs === undefined) return withoutRest
   const restMs = Math.max(1, Math.min(waitMs, MOST_REST_MS))
-  // For people who ask why nothing leaves; nothing else reads it.
+  // For lookups of why nothing leaves; nothing else reads it.
   if (refusal !== undefined) await noteResting(redis, rules, refusal, restMs)
   return { counted, putOff, resting, restMs }
 }

@@ -10,7 +10,7 @@ import type { Outgoing, SendDeps } from './attempt.ts'
 const MOST_DEATHS = 3
 
 /**
- * The messages of these jobs. `isForeign`: others are sealed under a data key that this worker was not started with.
+ * The messages of these jobs. `isForeign`: some are sealed under a data key that this worker was not started with.
  * Without a sender all jobs become dead letters.
  */
 export async function readJobs(
@@ -38,7 +38,7 @@ function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reaso
   if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
   const id = parseMessageId(job.id)
   if (!id) return { reason: 'the job id is not a message id' }
-  // One claim is for one lane: it would take it for a message of its own and find no job.
+  // A claim is for one lane: it would find no job for this message.
   if (id.lane !== lane) return { reason: `the job id belongs to another lane, ${id.lane}` }
   let data: unknown
   try {

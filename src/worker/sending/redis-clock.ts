@@ -1,9 +1,9 @@
-// Redis' clock on ours. Slots are on the clock of the lane's Redis server, which all workers share. Our own clock may be
-// minutes off, and so may that of another server of a cluster.
+// Converts times of Redis' clock to ours. Slots are on the clock of the lane's Redis server, which all workers share. Our own
+// clock may be minutes off, and so may that of another server of a cluster.
 export type RedisClock = ReturnType<typeof createRedisClock>
 
 /**
- * Learns from every answer that says what time it was on Redis: that was after we asked and before the answer came. Our side
+ * Learns from every reply that carries the time of Redis: it was taken after our request and before its reply came. Our side
  * is `performance.now()`, which nobody sets. `serverOf` names the server of a lane.
  */
 export function createRedisClock(serverOf: (lane: number) => string = () => '') {
@@ -11,23 +11,23 @@ export function createRedisClock(serverOf: (lane: number) => string = () => '') 
   const offsets = new Map<string, number>()
 
   return {
-    /** The lane's Redis said `redisMs` in answer to what was asked at `askedAt` and answered at `answeredAt`. */
-    heard(lane: number, askedAt: number, redisMs: number, answeredAt: number): void {
+    /** The lane's Redis returned the time `redisMs` to a request sent at `askedAt` and answered at `answeredAt`. */
+    observe(lane: number, askedAt: number, redisMs: number, answeredAt: number): void {
       const [least, most] = [redisMs - answeredAt, redisMs - askedAt]
       const server = serverOf(lane)
       const offset = offsets.get(server)
       if (offset === undefined && offsets.size >= MOST_SERVERS) offsets.clear()
-      // A known offset is kept while this answer allows it. If not, a clock was set or has drifted, or the primary changed.
+      // A known offset is kept while this reply allows it. If not, a clock was set or has drifted, or the primary changed.
       offsets.set(server, offset === undefined ? least : Math.min(Math.max(offset, least), most))
     },
 
-    /** What `performance.now()` says at a time of the lane's Redis. Only after it has been heard once. */
+    /** The `performance.now()` of a time of the lane's Redis. Valid only after a first reply. */
     ours: (lane: number, redisMs: number): number => redisMs - (offsets.get(serverOf(lane)) ?? anyOf(offsets)),
   }
 }
 
-/** More than this are mostly servers that are gone. */
+/** Beyond this, most are servers that are gone. */
 const MOST_SERVERS = 1_000
 
-/** For a lane on a server that was not heard from yet: another server's clock is most likely right. */
+/** For a lane on a server that has not replied yet: another server's clock is most likely right. */
 const anyOf = (offsets: ReadonlyMap<string, number>): number => offsets.values().next().value ?? 0

@@ -19,7 +19,7 @@ import { waitingOf } from './chunk-messages.ts'
 import { senderOrWait } from './sender-directory.ts'
 
 /**
- * When this many workers have died over a chunk, its recipients are sent to one by one, so that the one to blame is
+ * When this many workers have died over a chunk, its recipients are sent to one by one, so that the message to blame is
  * found.
  */
 const MOST_CRASHES = 2
@@ -49,13 +49,13 @@ export async function sendChunk(deps: ChunkDeps, run: ChunkRun): Promise<ChunkEn
   let campaign: OpenCampaign | undefined
   try {
     campaign = await deps.campaigns.open(id)
-    // A recipient who was not claimed is fed again if it is resumed.
+    // If the campaign is resumed, recipients who were not claimed are fed again.
     if (campaign === undefined) return { kind: 'done' }
     return await sendTo(deps, run, campaign)
   } catch (error) {
     if (isRedisAway(error) || isFilesAway(error)) throw error
     deps.log.error({ campaign: `cmp_${lane}_${chunk.run}`, err: error }, 'chunk.broken')
-    // Its fan-out sees to a record that cannot be read.
+    // The fan-out handles a record that cannot be read.
     if (error instanceof CorruptRecordError && campaign === undefined) return { kind: 'done' }
     const reason =
       error instanceof UnreadableListError
@@ -85,29 +85,29 @@ async function sendTo(
   return chunks.add(chunk.run, messages)
 }
 
-/** `back`: another worker goes on. */
+/** `back`: another worker continues it. */
 export type ChunkEnd = JobEnd | { kind: 'back' }
 
 /** The chunks of one lane. */
 export interface TakenChunks {
   /**
-   * Puts messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
-   * how they were ended before that.
+   * Adds messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
+   * the reason given to `end` before that.
    */
   add(run: number, messages: readonly Outgoing[]): Promise<ChunkEnd>
   /** Messages that wait. */
   waiting(): number
-  /** Those that are next, `most` at most. They wait until they are `taken`. */
+  /** The next ones, `most` at most. They wait until they are `taken`. */
   next(most: number): Outgoing[]
-  /** These wait no more. */
+  /** Removes these. */
   taken(messages: ReadonlySet<Outgoing>): void
-  /** Ends all chunks in this way, or those of one campaign. */
+  /** Ends all chunks, or those of one campaign, with this result. */
   end(how: ChunkEnd, run?: number): void
-  /** Gives back what is here and whatever is added later. */
+  /** Gives back all chunks, and whatever is added later. */
   close(): void
 }
 
-/** `added` is called when there is more. */
+/** `added` is called when there are more messages. */
 export function createTakenChunks(added: () => void): TakenChunks {
   let chunks: { run: number; left: readonly Outgoing[]; end: (how: ChunkEnd) => void }[] = []
   let isClosed = false

@@ -1,5 +1,5 @@
 // A cache of senders for sending: record, decrypted token, provider, the account's policies. Each is kept for a second,
-// because every message needs them and they seldom change.
+// because every message needs it and it seldom changes.
 
 import { findKeptAccount, type Policy } from '../../accounts/accounts.ts'
 import { findSender, providerSenderOf, type Sender } from '../../accounts/senders.ts'
@@ -21,19 +21,19 @@ export interface DirectoryEntry {
   sender: Sender
   provider: Provider
   providerSender: ProviderSender
-  /** What becomes of an unconfirmed message of a class when its wait is over. */
+  /** What happens to an unconfirmed message of a class when its wait is over. */
   repeat: Readonly<Record<MessageRecord['class'], Repeat>>
-  /** Whether opt-outs of the account hold for messages that are no advertising, too. */
+  /** Whether opt-outs of the account also stop messages that are no advertising. */
   stopsTransactional: boolean
   /** Whether evidence can still arrive by itself, so that waiting for it makes sense. */
   bringsEvidence: boolean
-  /** Whose caps, holds and budget its messages keep. */
+  /** The portfolio or sender whose caps, holds and budget apply to its messages. */
   rules: RulesOwner
 }
 
 export type SenderDirectory = ReturnType<typeof createSenderDirectory>
 
-/** A change of the rate is to hold within 2 s. */
+/** A change of the rate must take effect within 2 s. */
 const KEPT_MS = 1_000
 
 /**
@@ -75,7 +75,7 @@ export function createSenderDirectory(deps: {
 
 /**
  * The lane's sender; undefined when there is none. `laneMs`: its token was sealed under another key, or its record is
- * broken. That is for a person to mend and no fault of the messages, so the lane waits for so long; failing its jobs
+ * broken. A person must mend that, and the messages are not at fault, so the lane waits for so long; failing its jobs
  * would make dead letters of the whole lane.
  */
 export async function senderOrWait(

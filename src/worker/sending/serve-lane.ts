@@ -1,4 +1,4 @@
-// Serves one lane: puts its loop, room, slots and chunks together, and runs an attempt for each claimed message.
+// Serves one lane: connects its loop, limit, slots and chunks, and runs an attempt for each claimed message.
 
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { reserveSlots } from '../../lanes/messages/claim.ts'
@@ -14,7 +14,7 @@ import { stillWanted } from './still-wanted.ts'
 import { type Taken, takeNext } from './take.ts'
 import { untilWritten } from './until-written.ts'
 
-/** How long after Redis was away chunks are taken up again. */
+/** After Redis was away, chunks are taken up again after this. */
 const AWAY_MS = 1_000
 /** A slot in place of a missed one that is further ahead than this is not used: the message goes back to its lane. */
 const MOST_AHEAD_MS = 2_000
@@ -52,7 +52,7 @@ export function serveLane(
         const askedAt = performance.now()
         const found = await reserveSlots(send.redis, lane, missed, { pace: ofPace, mostAheadMs: MOST_AHEAD_MS })
         const [slot] = found
-        if (slot) send.clock.heard(lane, askedAt, slot.nowMs, performance.now())
+        if (slot) send.clock.observe(lane, askedAt, slot.nowMs, performance.now())
         return found
       },
       askAgain: async (messages) => (latestEntry ? stillWanted(send, latestEntry, messages) : []),
@@ -70,7 +70,7 @@ export function serveLane(
       else log.error({ lane, err: error }, 'lane.error')
     },
     take: async (take) => {
-      // Before anything is waited for: other lanes take from the same room meanwhile.
+      // Before the first await: other lanes take from the same limit meanwhile.
       inFlightLimit.begin(take.most)
       reading = take.most
       try {
@@ -109,7 +109,7 @@ export function serveLane(
     try {
       await ended(outgoing, await sendInTurn(send, { slots, inFlightLimit }, entry, outgoing, claimed))
     } catch (error) {
-      // Its record says that it was claimed: the sweep decides.
+      // Its record shows the claim: the sweep decides.
       const level = isRedisAway(error) ? 'warn' : 'error'
       log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
     } finally {
@@ -120,7 +120,7 @@ export function serveLane(
 
   async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
     if (end.kind === 'done' || end.kind === 'dead_letter') return
-    // The cooldown itself is in Redis and asked by every claim; this keeps the lane from asking meanwhile.
+    // The cooldown itself is in Redis, and every claim checks it; this spares the lane claims in the meantime.
     if (end.kind !== 'waits') loop.hold(end.ms)
     if (end.kind === 'done_lane_waits') return
     // Its chunk may have ended long ago.

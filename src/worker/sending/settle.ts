@@ -1,7 +1,7 @@
-// Writes down how an attempt ended and says what becomes of its job. Where the process may die: before a write the
-// message is still `sending` under this attempt, and the sweep finds it; after it nothing is left to do but the wait.
+// Writes the end of an attempt and returns what becomes of its job. Where the process may die: before a write the
+// message is still `sending` under this attempt, and the sweep finds it; after it only the wait is left to do.
 //
-// What follows from an outcome is written after it and may fail without it: a full Redis accepts the step of the message and
+// Consequences of an outcome are written after it and may fail on their own: a full Redis accepts the step of the message and
 // refuses plain writes (`bestEffort`).
 //
 // Each outcome has a function of its own: a single one would need 2 KB for each message, and almost all are simply
@@ -36,7 +36,7 @@ import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { untilWritten } from './until-written.ts'
 
-/** What settling needs; one for the whole process. */
+/** Dependencies of settling; one for the whole process. */
 export interface SettleDeps {
   redis: Redis
   config: Pick<Config, 'maxTries' | 'unconfirmedWaitMs' | 'capMs' | 'retentionMs'>
@@ -57,11 +57,11 @@ export interface Attempted {
   to: string
   /** First of the names of its person, if it has another. */
   person?: string | undefined
-  /** Number of the campaign of ours that it belongs to. */
+  /** Number of the campaign that it belongs to. */
   run: number | undefined
-  /** The rest of its lane waits for how it ends. */
+  /** The rest of its lane waits until it is settled. */
   isProbe?: boolean | undefined
-  /** What was counted for it by WhatsApp's rules. */
+  /** What was counted for it under WhatsApp's rules. */
   counted?: Counted | undefined
 }
 
@@ -78,17 +78,17 @@ const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set([
 ])
 
 /**
- * A lane whose provider does not answer waits like one that cannot be reached; one that gets pages of a proxy, longer
- * in the end.
+ * A lane whose provider does not answer waits as long as one that cannot be reached; one that gets pages of a proxy waits
+ * longer in the end.
  */
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
-/** How long a message waits over which WhatsApp blocked its sender. */
+/** How long a message waits whose refusal blocked its sender. */
 const BLOCKED_WAIT_MS = 1_000
 
 /**
- * Writes the end of an attempt down, however long Redis refuses it, and says what becomes of its job. Rejects only when a
- * record is not what Laneway wrote, or when Redis is away for ten minutes; the sweep settles it then.
+ * Writes the end of an attempt, however long Redis refuses it, and returns what becomes of its job. Rejects only when a
+ * record is not one that Laneway wrote, or when Redis is away for ten minutes; the sweep settles it then.
  */
 export async function settle(
   deps: SettleDeps,
@@ -110,7 +110,7 @@ export async function settle(
   return end
 }
 
-/** What is proven not to have left counts no more, what has left counts from then, and what is not held needs no place. */
+/** A message proven not to have left is not counted any more, one that has left counts from now, one not held needs no place. */
 async function settleCounted(
   { redis, log }: SettleDeps,
   { rules }: DirectoryEntry,
@@ -129,8 +129,8 @@ async function settleCounted(
 }
 
 /**
- * What follows from an outcome beside its message. Never rejects: where Redis refuses it, it is lost and logged, and
- * undefined comes back. The caller says what brings it again.
+ * Runs a consequence of an outcome. Never rejects: if Redis refuses it, it is lost and logged, and the result is undefined.
+ * The caller's comment explains how a lost one is made up for.
  */
 export async function bestEffort<T>(
   log: Log,
@@ -174,17 +174,17 @@ async function sent(
   { id, attempt, to, run }: Attempted,
   { providerId, isHeld, knownAs, word }: Of<'sent'>,
 ): Promise<JobEnd> {
-  // Noted at once: a refusal may come before the step below is taken, and must not pause the campaign, or the sender
+  // Before the first await: a refusal may come before the step below is written, and must not pause the campaign, or the sender
   // once more, as though nothing had been sent in between.
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })
-  // The entry was read before the claim, so this message left after the sender was blocked. If that is lost, the next one
-  // that is sent notes it.
+  // The entry was read before the claim, so this message left after the sender was blocked. If the note is lost, the next
+  // message that is sent writes it.
   const { blocked_at, sent_after_block } = sender
   const isFirst = sent_after_block < blocked_at
   const noted = isFirst && bestEffort(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
-  // (recovery/held-places.ts); a held one without a place would never be missed.
+  // (recovery/held-places.ts); nobody would notice a held message without a place.
   if (isHeld) await bestEffort(log, id, () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid)))
   const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
   await untilWritten(redis, () => recordStatus(redis, id, attempt, 'sent', how))
@@ -193,7 +193,7 @@ async function sent(
   const names = knownAs && [...knownAs, to]
   if (names && nameMemory.isNew(sender.account, names)) {
     const naming = { names, asOf: acceptedAtMs(id.ulid), isReported: true, sentTo: to }
-    // If it is lost, the answer to the next message to them brings it.
+    // If this is lost, the reply to the next message to them brings it.
     const learned = await bestEffort(log, id, () => learnNames({ redis, tombstones }, sender.account, [naming]))
     if (learned?.length !== 1) nameMemory.forget(sender.account, names)
   }
@@ -201,7 +201,7 @@ async function sent(
   return DONE
 }
 
-/** The webhook that ends a hold may come before the answer that tells of it is written down: then nothing is held any more. */
+/** The webhook that ends a hold may arrive before the reply that reported it is written: then nothing is held any more. */
 async function releaseUnheld(redis: Redis, rules: RulesOwner, id: MessageId): Promise<void> {
   const isHeld = (await readMessage(redis, id))?.heldSince !== undefined
   if (!isHeld) await releaseHeldPlace(redis, rules, messageId(id.lane, id.ulid))
@@ -217,8 +217,8 @@ async function failed(
   const { problem } = outcome
   if (run !== undefined) {
     const acted = await bestEffort(deps.log, id, () => actOn(deps, { lane: id.lane, run }, outcome))
-    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. Where
-    // it is not known whether it was paused, it stays queued as well: the next refusal pauses it.
+    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. If the pause
+    // is unknown, the message stays queued as well: the next refusal pauses the campaign.
     if (acted === undefined || acted.isOfCampaign) {
       return messageWaits(deps, message, { problem, retryAfterMs: undefined })
     }
@@ -229,8 +229,8 @@ async function failed(
     // The next wave of its campaign.
     return waitMs === undefined ? DONE : { kind: 'waits', ms: waitMs }
   }
-  // Before the outcome, since after that nobody would look at this refusal again. If it is lost, WhatsApp refuses
-  // the next such message to them with the same code, and that brings it.
+  // Before the outcome, since after that nobody would examine this refusal again. If it is lost, WhatsApp refuses
+  // the next such message to them with the same code.
   await bestEffort(deps.log, id, () => applyProviderOptOut(deps.redis, sender.account, to, problem))
   return fails(deps, message, problem)
 }
@@ -251,7 +251,7 @@ async function goesBack(
 ): Promise<JobEnd> {
   const how = { counts: false, maxTries: config.maxTries, problem }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
-  // The next message asks in its place.
+  // The next message becomes the probe.
   if (isProbe) await bestEffort(log, id, () => endLaneCooldown(redis, id.lane))
   return { kind: 'lane_waits', ms: 1 }
 }
@@ -267,7 +267,7 @@ async function laneWaits(
   const cooldown = { of: 'lane', ms } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
-  // If it is lost, the next answer that says that the lane is too fast brings it.
+  // If this is lost, the next answer that the lane is too fast brings it.
   await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isProbe) return { kind: 'lane_waits', ms }
   const wait = { firstMs: ms, mostMs: OUTAGE_MOST_MS, isProbe }
@@ -282,7 +282,7 @@ async function campaignsRest(
 ): Promise<JobEnd> {
   const { redis, config, log } = deps
   const { problem } = outcome
-  // If it is lost, the next refusal brings it.
+  // If this is lost, the next refusal brings it.
   const acted = await bestEffort(log, id, () => actOn(deps, { lane: id.lane, isProbe }, outcome))
   const how = { counts: false, maxTries: config.maxTries, problem }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
@@ -321,10 +321,10 @@ async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'
   const { problem } = outcome
   const { id, attempt } = message
   if (await untilWritten(redis, () => isOneMessageAlone(redis, id, problem.code))) return fails(deps, message, problem)
-  // Behind the others: should it be this message that WhatsApp refuses, they are sent when the lane resumes.
+  // Behind the others: if it is this message that WhatsApp refuses, they are sent when the lane resumes.
   const how = { counts: false, maxTries: config.maxTries, problem, retryMs: BLOCKED_WAIT_MS }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
-  // If it is lost, the next message that is refused so brings it.
+  // If this is lost, the next message that is refused for the same reason brings it.
   await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   return { kind: 'waits', ms: BLOCKED_WAIT_MS }
 }
@@ -353,7 +353,7 @@ async function unconfirmed(
   return { kind: 'done_lane_waits', ms }
 }
 
-/** The same once its outcome is written down, which alone makes it wait. */
+/** The same once its outcome is written, which is what makes it wait. */
 async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
   await bestEffort(log, id, () => delayMessage(redis, id, ms))
   return { kind: 'waits', ms }

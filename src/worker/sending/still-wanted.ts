@@ -1,5 +1,5 @@
-// Asks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and what was asked
-// before the claim does not count any longer. One question for all of them.
+// Checks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and the check made
+// before the claim is too old. One check for all of them.
 
 import type { Names } from '../../model/people/person.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
@@ -10,8 +10,9 @@ import type { DirectoryEntry } from './sender-directory.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 
 /**
- * Until when each may leave, in their order. What may not goes back to its lane, where its claim or the next step finds
- * why: its campaign was paused, its person has had enough marketing, has opted out or was erased. Rejects when Redis is away.
+ * Until when each may leave, in their order. A message that may not goes back to its lane, where its claim or the next step
+ * finds why: its campaign was paused, its person has had enough marketing, has opted out or was erased. Rejects when Redis is
+ * away.
  */
 export async function stillWanted(
   deps: SendDeps,
@@ -21,7 +22,7 @@ export async function stillWanted(
   const { redis } = deps
   const messages = asked.map(({ message }) => message)
   const wantedUntil = asked.map(({ message, isMarketing }) => wantedUntilOf(entry, message.message, isMarketing))
-  // Should a person have got another name since, what was said under that counts under these as well.
+  // If a person has got another name since, their opt-outs and erasures under it count under these as well.
   const names = messages.map(({ names, message }): Names => names ?? [message.to])
   const marketing = asked.flatMap(({ isMarketing }, i) => (isMarketing ? [i] : []))
   const isMarketing = new Set(marketing.flatMap((i) => messages[i] ?? []))

@@ -17,20 +17,20 @@ interface Asked {
 }
 
 /**
- * Whether an opt-out or an erasure can keep the message from its recipient; if not, nothing need be asked. Those who have opted out
- * get nothing of campaigns, whatever it is, and no marketing.
+ * Whether an opt-out or an erasure can stop this message; if not, nothing needs to be read. People who have opted out get no
+ * campaign messages of any kind, and no marketing.
  */
 const isAsked = ({ stopsTransactional }: DirectoryEntry, { run }: Asked['message'], isMarketing: boolean): boolean =>
   isMarketing || stopsTransactional || run !== undefined
 
-/** Until when a message may leave if we ask now and find that it is wanted. */
+/** Until when a message may leave that is found wanted now. */
 export const wantedUntilOf = (entry: DirectoryEntry, message: Asked['message'], isMarketing: boolean): Deadline =>
   deadlineIn(isAsked(entry, message, isMarketing) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
 
 /**
  * Which messages of one sender must not be sent, by their index, and why: the recipient wants no such message or was erased
- * since its campaign began, under any of their names. Asked before they are claimed, and again of a message that leaves later
- * than the answer is good for.
+ * since its campaign began, under any of their names. Checked before they are claimed, and again for a message that leaves
+ * after the check has become too old.
  */
 export async function suppressedAmong<M extends Asked>(
   { redis, tombstones }: { redis: Redis; tombstones: Tombstones },
@@ -47,7 +47,7 @@ export async function suppressedAmong<M extends Asked>(
   const namesOf = (i: number): Names => names[i] ?? []
   const [optedOutPlaces] = await Promise.all([
     optedOutAmong(redis, account, asked.map(namesOf)),
-    // Each since its own campaign was made: few have any.
+    // Each since its own campaign was made: few were erased at all.
     Promise.all(
       erasable.map(async (i) => {
         const { id, message } = messages[i] ?? {}

@@ -27,27 +27,27 @@ import { waits } from './settle.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 import { untilWritten } from './until-written.ts'
 
-/** How long a lane waits whose jobs are sealed under a data key that this worker was not started with. */
+/** How long a lane waits if its jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
-/** A lane that is paused takes its chunks up again when it is resumed; if that was missed, after this. */
+/** A paused lane takes its chunks up again when it is resumed, or after this, should it miss that. */
 const PAUSED_MS = 5_000
-/** A lane that waits for longer gives its chunks back: nobody holds them meanwhile. */
+/** A lane that waits for longer gives its chunks back, so that nobody holds them meanwhile. */
 const MOST_WAIT_MS = 1_000
 
-/** What is to be taken of a lane. */
+/** What to take from a lane. */
 export interface Take {
   most: number
-  /** Only transactional messages: the slots of the next moment are given out. */
+  /** Only transactional messages: the slots of the next moment are taken. */
   firstOnly: boolean
-  /** So much of what has passed may be made up for at once (ms): messages waited, and this worker was late. */
+  /** How much past time may be made up for at once (ms): messages waited, and this worker was late. */
   pastMs: number
 }
 
-/** What came of it. */
+/** The result of a take. */
 export interface Taken {
   /** The lane may have more that can be taken now. */
   hasMore: boolean
-  /** A campaign holds the slots of the next moment. */
+  /** A campaign has the slots of the next moment. */
   hasCampaign: boolean
   /** How long nothing of the lane is to be claimed (ms). */
   heldMs: number | undefined
@@ -125,7 +125,7 @@ async function takeAndClaim(
   return taken
 }
 
-/** How many messages of a step come from chunks: what jobs leave, at least half of what transactional ones leave. */
+/** How many messages of a step come from chunks: the places that jobs leave, at least half of those that transactional ones leave. */
 function placesOf(most: number, jobs: readonly Outgoing[], waiting: number): number {
   const transactional = jobs.filter(({ message }) => message.class === 'transactional').length
   return Math.min(waiting, Math.max(most - jobs.length, Math.floor((most - transactional) / 2)))
@@ -146,26 +146,26 @@ async function claimAll(
     marketingAmong(redis, entry, messages),
     namesToSendTo(redis, entry.sender.account, people),
   ])
-  // Of most people nothing but the name is known that is in the message.
-  const several = new Map<Outgoing, Names>()
+  // Most people have no name but the one in the message.
+  const knownNames = new Map<Outgoing, Names>()
   for (const [i, each] of messages.entries()) {
     const found = names[i] ?? []
-    if (found.length > 1) several.set(each, found)
+    if (found.length > 1) knownNames.set(each, found)
   }
-  const namesOf = (each: Outgoing): Names => several.get(each) ?? [each.message.to]
-  // What waits for a file is not counted.
+  const namesOf = (each: Outgoing): Names => knownNames.get(each) ?? [each.message.to]
+  // A message that waits for a file is not counted.
   const complete = messages.filter((message) => !files.waiting.has(message))
-  // From now on, not before: reading names and files takes a busy machine as long as this is good for.
+  // From here on, not before: on a busy machine, reading names and files takes as long as this check is valid.
   const wantedUntil = new Map(
     messages.map((each) => [each, wantedUntilOf(entry, each.message, marketing.messages.has(each))]),
   )
-  // Asked at the same time, so that a step takes no longer for it.
+  // Both at once, so that a step takes no longer for it.
   const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
     endSuppressed(deps, entry, messages, marketing, namesOf, wantedUntil),
     checkRulesAmong(deps, entry, complete, marketing.messages, namesOf),
   ])
   for (const [message, of] of counted) if (waitNoMore.has(message)) await refundCount(redis, entry.rules, of)
-  // Of those that wait for a file, jobs are put off by their claim, and places go back with their chunk.
+  // Of those that wait for a file, jobs are delayed by their claim, and places go back with their chunk.
   const isBack = (message: Outgoing): boolean => message.from === 'place' && files.waiting.has(message)
   const wanted = messages.filter((message) => !waitNoMore.has(message) && !resting.has(message) && !isBack(message))
   if (restMs !== undefined) taken.campaignsRestMs = restMs
@@ -175,7 +175,7 @@ async function claimAll(
     const { id, message, from } = each
     const notBefore = putOff.get(each)
     const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-    const person = several.get(each)?.[0]
+    const person = knownNames.get(each)?.[0]
     return { id, message: asked, from, person, attempt: newAttemptId(), delayMs: files.waiting.get(each) }
   })
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
@@ -190,22 +190,22 @@ async function claimAll(
   )
   const answeredAt = performance.now()
   const refusals: (() => Promise<void>)[] = []
-  let isHeard = false
-  // All that was claimed is sent before anything else is asked of Redis, which may be away by then.
+  let hasTime = false
+  // All claimed messages are sent before anything else is read from Redis, which may be away by then.
   for (const [i, message] of wanted.entries()) {
     const result = results[i]
     if (result === undefined) continue
     if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
       const { slot, isProbe } = result
-      if (slot && !isHeard) deps.clock.heard(lane, claimedAt, slot.nowMs, answeredAt)
-      isHeard = true
+      if (slot && !hasTime) deps.clock.observe(lane, claimedAt, slot.nowMs, answeredAt)
+      hasTime = true
       waitNoMore.add(message)
       const goodUntil = wantedUntil.get(message) ?? until
       const attempt = claims[i]?.attempt ?? ''
       const times = { until, wantedUntil: goodUntil }
       const ready = files.ready.get(message)
       const route = marketing.routes.get(message)
-      const known = several.get(message)
+      const known = knownNames.get(message)
       const isAsRead = ready === undefined && route === message.route && known === undefined
       const sent = isAsRead ? message : { ...message, ...ready, route, names: known }
       const isMarketing = marketing.messages.has(message)
@@ -222,7 +222,7 @@ async function claimAll(
       })
     }
   }
-  // Of all before any is dealt with: the first of them ends this step.
+  // For all of them before any is handled: the first one ends this step.
   const away = claims.filter((_claim, i) => isRedisAway(results[i]))
   await takeBack(deps, away)
   for (const refuse of refusals) await refuse()
@@ -235,8 +235,8 @@ async function claimAll(
 }
 
 /**
- * Claims that Redis answered with an error may have been written all the same, in part: a script that may not use one of its
- * commands breaks off. None of these was sent, and only we know. Whatever is not claimed under its attempt stays as it is.
+ * A claim that Redis answered with an error may have been written all the same, in part: a script that may not use one of its
+ * commands breaks off. None of these was sent, and only we know that. Whatever is not claimed under its attempt stays as it is.
  */
 async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): Promise<void> {
   const how = { counts: false, maxTries: config.maxTries, problem: claimFailed }
@@ -249,7 +249,7 @@ const claimFailed: Problem = {
   sentence: 'Redis refused to note that it is being sent; it is tried again.',
 }
 
-/** For how long the claim has put off the job, if it has: the lane did not know of that when it was read. */
+/** How long the claim has delayed the job, if it has: the read of the lane did not include that delay. */
 const putOffMs = (result: ClaimResult | Error): number | undefined =>
   'verdict' in result && (result.verdict === 'recipient_cooldown' || result.verdict === 'message_waits')
     ? result.waitMs
@@ -265,8 +265,8 @@ const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResu
   )
 
 /**
- * Ends those whose people were erased or have opted out, and returns them. What was claimed before, or is past its
- * validity, is not among these: its claim ends it. Should it be claimed after all, we ask again before it leaves.
+ * Ends messages whose people were erased or have opted out, and returns them. A message that was claimed before, or is past
+ * its validity, is not among them: its claim ends it. If it is claimed after all, it is checked again before it leaves.
  */
 async function endSuppressed(
   deps: SendDeps,
@@ -301,7 +301,7 @@ async function endSuppressedOne(
   return true
 }
 
-/** Does what a refused claim calls for; returns how long the whole lane waits (ms), if it does. */
+/** Handles a refused claim; returns how long the whole lane waits (ms), if it does. */
 async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult): Promise<number | undefined> {
   const { redis, lanes, config, log } = deps
   const { id, name, from, payload } = outgoing
@@ -320,7 +320,7 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
     case 'gone':
       await finalizeUnsent(redis, id, 'gone', payload(), config.retentionMs)
   }
-  // Where one must not leave there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
+  // If one must not leave, there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
   if (from === 'place') return undefined
   log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
   const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
@@ -332,7 +332,7 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
 async function broken(deps: SendDeps, { id, name, from, payload }: Outgoing, error: Error): Promise<undefined> {
   if (isRedisAway(error)) throw error
   if (from === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
-  // Whatever is wrong with it, a job of its own ends as a dead letter that says so.
+  // Whatever is wrong with it, a job of its own ends as a dead letter with this error.
   deps.log.error({ message: name, err: error }, 'chunk.message_broken')
   return deps.lanes.add(name, payload()).then(() => undefined)
 }

@@ -1,4 +1,4 @@
-// Writing down what only this process knows. While Redis refuses writes, as with MISCONF after a failed save, BUSY, NOPERM or
+// Writes what only this process knows. While Redis refuses writes, as with MISCONF after a failed save, BUSY, NOPERM or
 // READONLY, a worker holds answers of the provider that nothing else can bring back. They are written again and again until
 // Redis takes them: dropping them would leave people in doubt, or send them a message twice.
 //
@@ -7,14 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 
-/** What many messages wait for is tried again in the same moment, so that it leaves in the same steps. */
+/** All steps that wait are tried again at the same moments, so that they are batched. */
 const AGAIN_MS = 250
-/** Whoever mends Redis has done so by then; the sweep decides afterwards. Until then the messages keep their room. */
+/** By then somebody has mended Redis; afterwards the sweep decides. Until then the messages keep their places. */
 const MOST_MS = 10 * 60_000
 
 /**
- * Takes a step until Redis takes it. It must do no harm twice. Rejects with what is no trouble of Redis, after ten minutes, or
- * when the connection was closed for good, as by a worker that stops.
+ * Takes a step until Redis accepts it. The step must be idempotent. Rejects with errors that are not Redis being away, after
+ * ten minutes, or when the connection was closed for good, as by a worker that stops.
  */
 export async function untilWritten<T>(redis: Redis, step: () => Promise<T>): Promise<T> {
   const begunAt = performance.now()

@@ -31,7 +31,7 @@ import type { DirectoryEntry } from './sender-directory.ts'
 /** A file as a message of one sender can name it. */
 export type SendableFile =
   | { kind: 'ready'; source: { id: string } | { link: string }; hash: string; name: string }
-  /** Not now: it is being uploaded, or an upload went wrong. `ms`: when to ask again. */
+  /** Not now: it is being uploaded, or an upload went wrong. `ms`: when to try again. */
   | { kind: 'waits'; ms: number; problem: Problem }
   /** Never: it is not kept any more, or WhatsApp refuses it. */
   | { kind: 'refused'; problem: Problem }
@@ -42,13 +42,13 @@ export interface NamedUpload {
   id: string
 }
 
-/** Somebody uploads it: it is asked about again so soon. */
+/** While somebody uploads it, it is looked up again after this. */
 const UNDER_WAY_MS = 250
-/** A longer rest is looked at in between: a person may have mended what it was about. */
+/** A longer backoff is checked in between: a person may have mended its cause. */
 const LOOK_AGAIN_MS = 10_000
-/** The hash and type of a file never change; only that it is still kept is looked at again. */
+/** The hash and type of a file never change; only whether it is still kept is checked again. */
 const FILE_KEPT_MS = 10_000
-/** An id that was found is used without asking again for so long: less than a message waits that WhatsApp sent back over it. */
+/** A known id is used without a lookup for so long: shorter than the wait of a message that WhatsApp refused over it. */
 const KNOWN_MS = 1_000
 
 const gone: Problem = {
@@ -64,7 +64,7 @@ const noAddress: Problem = {
 const knownFile = cached(FILE_KEPT_MS, findFile)
 const knownUpload = cached(KNOWN_MS, async (redis: Redis, lane: number, hash: string) => {
   const found = await findUpload(redis, { lane, hash }, Date.now())
-  // What is not there yet may be there in a moment.
+  // An upload that is missing may be there in a moment.
   return found.kind === 'uploaded' ? found : undefined
 })
 
@@ -86,8 +86,8 @@ export function createUploads(deps: UploadDeps) {
   const slots = createAccountSlots(UPLOADS_AT_ONCE)
 
   /**
-   * How a message of the sender can name the file. Begins to upload it where that is needed, and does not wait for it. Rejects
-   * only when Redis is away.
+   * How a message of the sender can name the file. Starts its upload if it needs one, and does not wait for it. Rejects only
+   * when Redis is away.
    */
   async function find(entry: DirectoryEntry, id: number): Promise<SendableFile> {
     const file = await knownFile(redis, entry.sender.account, id)
@@ -115,7 +115,7 @@ export function createUploads(deps: UploadDeps) {
       ? { kind: 'refused', problem: { code, sentence } }
       : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
 
-  /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it asks again. */
+  /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it tries again. */
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
     const name = `${entry.sender.id} ${file.hash}`
     const { account } = entry.sender
@@ -129,7 +129,7 @@ export function createUploads(deps: UploadDeps) {
   async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
     const of = { lane: entry.sender.id, hash: file.hash }
     if (!(await holdUpload(redis, of, deps.worker, true))) return
-    // A lease that another worker has by now, as after this one was frozen, ends the upload.
+    // If another worker has the lease by now, as after this one was frozen, the upload ends.
     const lost = new AbortController()
     const holding = setInterval(() => {
       holdUpload(redis, of, deps.worker, false).then(
@@ -182,23 +182,23 @@ export function createUploads(deps: UploadDeps) {
     outcome: Exclude<Outcome, { kind: 'sent' }>,
   ): Promise<void> {
     const { code, sentence } = outcome.problem
-    const said = `WhatsApp does not take the file: ${sentence}`
+    const text = `WhatsApp does not take the file: ${sentence}`
     const askedMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
     const isRefused = outcome.kind === 'failed'
     const ms = await backOffUpload(
       redis,
       of,
-      { outcome: isRefused ? 'refused' : 'waits', code, sentence: said },
+      { outcome: isRefused ? 'refused' : 'waits', code, sentence: text },
       askedMs,
     )
     const about = { lane: of.lane, file: file.id, code, wait_ms: ms }
     if (isRefused) log.warn(about, 'upload.refused')
     else log.warn(about, 'upload.failed')
-    // Messages would be refused as well, and it takes a person to mend it.
+    // Messages would be refused as well, and a person must mend it.
     if (outcome.kind === 'sender_blocked') await stopSender(deps, of.lane, outcome.problem)
   }
 
-  /** The store of files is away, or has lost the file. */
+  /** The file store is away, or has lost the file. */
   async function unreadable(of: UploadedContent, file: GalleryFile, error: unknown): Promise<void> {
     const isGone = error instanceof FileMissingError
     const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : 'file_unreadable'
@@ -217,7 +217,7 @@ export function createUploads(deps: UploadDeps) {
         const found = await find(entry, id)
         const isUnderWay = found.kind === 'waits' && found.problem.code === underWay.code
         if (!isUnderWay || stopping.signal.aborted || performance.now() > giveUpAt) return found
-        // With none of its own it only waits: another worker uploads it.
+        // Without an upload here it only waits: another worker uploads it.
         await slots.oneOver(UNDER_WAY_MS)
       }
     },
@@ -228,7 +228,7 @@ export function createUploads(deps: UploadDeps) {
       log.warn({ lane, hash }, 'upload.gone')
     },
 
-    /** Breaks off what is under way; another worker begins anew. */
+    /** Aborts uploads under way; another worker starts them anew. */
     async stop(limitMs: number): Promise<void> {
       stopping.abort()
       await slots.allOver(limitMs)
