@@ -1,7 +1,7 @@
-// The Express application. Every request is checked in the order of this file: id, headers, how often its address asks;
-// address (404) and method (405); then `serve`: kind and length of the body (415, 413), a key in the header of a large
-// body, the body (400), the key (401), its permission (403), how often it asks (429), and the route's own: fields (400,
-// 422), existence (404).
+// The Express application. Every request is checked in the order of this file: id, headers, the rate of its address (429);
+// path (404) and method (405); then `serve`: kind and length of the body (415, 413), a key in the header of a large
+// body, the body (400), the key (401), its permission (403), its rate (429), and the route's own: fields (400, 422),
+// existence (404).
 import type { IncomingMessage } from 'node:http'
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express'
 import express from 'express'
@@ -126,7 +126,7 @@ function serve(gate: Gate) {
       }
       const appendAudit: AppendAudit = (act) =>
         gate.security.appendAudit({ actor: { key_id: caller.id, key_name: caller.name }, requestId, ...act })
-      // A route without a query is one thing, and cheap.
+      // A route without a query reads one thing, which is cheap.
       const isRead = route.query !== undefined && READING.has(request.method) && access.in !== 'open'
       const handle = (): Promise<Answer> => route.handle(context, appendAudit)
       const answer = await (isRead ? perAccount.read(caller.account, handle, isWanted) : handle()).catch((error) => {
@@ -210,7 +210,7 @@ function assertHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): v
     }
     seen.add(name)
   }
-  // Node reads chunks of whatever is said to be in them, and a proxy in front may read something else.
+  // Node reads chunks whatever other encoding is named, and a proxy in front may read something else.
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') {
     throw new ApiError(400, 'invalid_http', 'The only transfer encoding is chunked.', {
       headers: { Connection: 'close' },

@@ -1,5 +1,5 @@
 // Who is calling and may they: 401 for a credential that is missing, unknown, expired or revoked, 403 for one that
-// lacks the permission. A session of the console stands for its key, from pages of our own: SameSite=Strict should keep
+// lacks the permission. A session of the console counts as its key, from our own pages: SameSite=Strict should keep
 // a browser from sending the cookie for other pages, and the check of the origin does so where a site has several hosts.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { cachedAccount, findKeptAccount } from '../accounts/accounts.ts'
@@ -137,23 +137,23 @@ const missing = (message: string): ApiError =>
 const NAME = 'laneway_session'
 const VALUE = new RegExp(`(?:^|; *)${NAME}=([^;]+)`)
 
-/** The id of the session that a request shows. */
+/** The id of the session in a request's cookie. */
 export const sessionIdOf = ({ cookie }: Pick<IncomingHttpHeaders, 'cookie'>): string | undefined =>
   cookie === undefined ? undefined : VALUE.exec(cookie)?.[1]
 
 const ALWAYS = 'Path=/; HttpOnly; SameSite=Strict'
 
-/** The header that gives the browser a session for so long. `isTls`: it came encrypted, and the cookie must never go otherwise. */
+/** The header that gives the browser a session for so long. `isTls`: the cookie must only travel encrypted, as the request did. */
 export const setCookie = (id: string, seconds: number, isTls: boolean): Record<string, string> => ({
   'Set-Cookie': `${NAME}=${id}; Max-Age=${seconds}; ${ALWAYS}${isTls ? '; Secure' : ''}`,
 })
 
-/** The header that takes it away again. */
+/** The header that ends it. */
 export const dropCookie = (): Record<string, string> => ({ 'Set-Cookie': `${NAME}=; Max-Age=0; ${ALWAYS}` })
 
 /**
- * By what the browser says of the page that asks. One that says nothing, as over plain HTTP to another machine, names the
- * page's origin at least when it asks for more than a look: our host, or `publicUrl` where a proxy before us asks by
+ * By the browser's own Sec-Fetch-Site. A browser that does not send it, as over plain HTTP to another machine, sends at least
+ * the origin of its page with all but GET and HEAD: this must be our host, or `publicUrl` where a proxy before us uses
  * another name.
  */
 export function isSameOrigin(

@@ -1,5 +1,5 @@
-// A route and its handler together: the fields of a request are read by the schemas of its route before the handler sees
-// it, so that one answer names every fault, and what was left out of an older client's body is named in a header.
+// A route and its handler together: the fields of a request are read by the schemas of its route before the handler gets
+// them, so that one answer names every fault, and a header names the ignored fields of an older client's body.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import {
@@ -20,7 +20,7 @@ import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, 
 
 /** A route that can be served. */
 export interface Route extends RouteSpec {
-  /** Looks at the headers of an `open` route before its body is read; throws an ApiError when they cannot be right. */
+  /** Checks the headers of an `open` route before its body is read; throws an ApiError when they cannot be right. */
   admit?: (headers: IncomingHttpHeaders) => void
   /** Answers a request, and appends what was done to the audit log with `appendAudit`. */
   handle: (context: RequestContext, appendAudit: AppendAudit) => Promise<Answer>
@@ -146,7 +146,7 @@ export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.o
 
 const NONE = Object.freeze({})
 
-/** The fields of the route's own: the account was read when the key was, see authorise.ts. */
+/** The query without the account, which is read with the key (authorise.ts). */
 function withoutAccount(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(ACCOUNT_QUERY in query)) return query
   const { [ACCOUNT_QUERY]: _account, ...own } = query

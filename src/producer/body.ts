@@ -89,7 +89,7 @@ const SMALL: Readonly<Record<ReadRule['as'], RequestHandler>> = {
 }
 
 function readSmall(request: Request, response: Response, rule: ReadRule): Promise<unknown> {
-  // The parser knows UTF-8 by this name only.
+  // The parser recognises UTF-8 by this name only.
   if (rule.as === 'json') request.headers['content-type'] = 'application/json'
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined
@@ -139,7 +139,7 @@ function assertReadable(bytes: Buffer, valuesMax: number): void {
   assertJsonBounds(bytes, valuesMax)
 }
 
-/** Bytes as JSON, or an ApiError. A byte order mark is let pass, as Express does. */
+/** Bytes as JSON, or an ApiError. A byte order mark is skipped, as by Express. */
 function parseJson(bytes: Buffer): unknown {
   const whole = bytes.toString('utf8')
   const text = whole.startsWith('\uFEFF') ? whole.slice(1) : whole

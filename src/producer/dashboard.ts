@@ -27,13 +27,13 @@ import type { Gate } from './gate.ts'
 /** Holds bull-board's pages. */
 const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))
 
-/** A tab asks this often; the pages of a large installation are not free. */
+/** A tab polls this often; the pages of a large installation are not free. */
 const POLL_SECONDS = 5
 
 const ACCESS = { in: 'bearer', permission: OPERATOR, withoutAccount: true } as const
 const SIGN_IN = 'Sign in to /console with a key that has the permission operator, then open this page again.'
 
-/** The paths of the board that are served: its pages, and their requests. A route of a later version is not, until it is added here. */
+/** The served paths of the board: its pages, and their requests. A path of a later version is not served until it is added here. */
 const SHOWN = new RegExp(
   [
     '^/$',

@@ -1,5 +1,5 @@
 // Every error that may be answered, with an example: a sentence for a person, and the field that it is about. docs/reference/http
-// says when each comes.
+// explains when each occurs.
 import { ApiError, errorBody } from './errors.ts'
 
 type Example = string | { message: string; path: string; fault: string; tag_id?: number }
@@ -131,7 +131,7 @@ export const ERRORS = {
     unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
     overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',
     no_worker: 'No worker is alive: messages are accepted and wait.',
-    stopping: 'This producer stops: use another one.',
+    stopping: 'This producer is stopping: use another one.',
     memory_reserve:
       'The memory of Redis is nearly used up: what is left is kept for single messages. Try again in a while.',
   },

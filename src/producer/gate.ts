@@ -20,7 +20,7 @@ export interface Gate {
   reserve: Reserve
   /** The client address of a request. */
   addressOf: (request: IncomingMessage) => string
-  /** The same for whoever may ask later, or never: behind proxies it is some work. */
+  /** The same, computed only when called: behind proxies it is some work. */
   addressLater: (request: IncomingMessage) => () => string
   /** Where browsers reach the service, when that is set. */
   publicUrl: string | undefined

@@ -48,7 +48,7 @@ export const HEADERS_MAX = 100
 
 /**
  * Creates the server of an application, not listening yet; `addressOf` is the address of a request's client. While it closes,
- * answers say `Connection: close`: busy clients would otherwise keep their connections until these are cut, with requests.
+ * answers carry `Connection: close`: busy clients would otherwise keep their connections until these are cut, with requests.
  */
 export function createHttpServer(
   app: Express | RequestListener,
@@ -115,8 +115,8 @@ export function createHttpServer(
 }
 
 /**
- * Classes that make requests and responses as the application wants them. Express changes the prototype of each of them
- * otherwise, for which V8 gives up on what it knows of such objects: 40 µs a request, three times the rest of Express.
+ * Classes that make requests and responses as the application wants them. Otherwise Express changes the prototype of each of
+ * them, which costs V8 its optimisations of such objects: 40 µs a request, three times the rest of Express.
  */
 function classesFor(app: Express) {
   class AppRequest extends IncomingMessage {}

@@ -25,7 +25,7 @@ import { createHttpServer } from './http-server.ts'
 
 /** Requests in flight get this long to finish on SIGTERM. */
 const DRAIN_MS = 10_000
-/** How often a stop looks for connections that have become idle; Node itself looks once. */
+/** How often a stop closes connections that have become idle; Node itself does so once. */
 const IDLE_CHECK_MS = 50
 /** How long a stop waits for Redis. */
 const LAST_WORDS_MS = 1_500

@@ -37,7 +37,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
       const refuse = (error: Error) => {
         reject(error)
         request.unpipe(form)
-        // Not at once: busboy is in the middle of a chunk and would stumble over what it has lost.
+        // Not at once: busboy is in the middle of a chunk and would fail on the state that it has lost.
         setImmediate(() => form.destroy())
       }
       form.on('error', (error) => refuse(brokenForm(error)))

@@ -48,8 +48,8 @@ export class RateError extends ApiError {
 }
 
 /**
- * The counter of the window that is asked for, and how long it lasts. The library's own script trusts the expiry of the
- * key; a clock of Redis that was set back would stretch that to hours.
+ * The counter of the current window, and how long it lasts. The library's own script trusts the expiry of the key, which
+ * becomes hours when Redis' clock is set back.
  */
 const COUNT = `
   redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
@@ -100,7 +100,7 @@ async function consume(
 
 export type RateLimits = ReturnType<typeof createRateLimits>
 
-/** The limits of a process; `addressOf` tells where a request comes from. */
+/** The limits of a process; `addressOf` returns the client address of a request. */
 export function createRateLimits(
   redis: Redis,
   installation: InstallationLimits,
@@ -198,7 +198,7 @@ export function rateHeaders(response: ServerResponse): string[] {
   return known === undefined ? [] : ['RateLimit-Policy', known.policy, 'RateLimit', known.left]
 }
 
-/** Sets them at once: for what writes its head by itself. */
+/** Sets them at once, for responses that write their head themselves. */
 export function setRateHeaders(response: ServerResponse): void {
   const known = noted.get(response)
   if (known === undefined || response.headersSent) return

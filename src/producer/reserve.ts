@@ -20,7 +20,7 @@ export function createReserve(
   const room = cached(KEPT_MS, (connection) => readRoom(connection, diskBytes === 0 ? undefined : dataDir))
 
   return {
-    /** Throws an ApiError when what takes much room must not come now: 507 `disk_reserve` or 503 `memory_reserve`. */
+    /** Throws an ApiError while requests that take much room are refused: 507 `disk_reserve` or 503 `memory_reserve`. */
     async assertForLarge(): Promise<void> {
       if (diskBytes === 0 && redisPercent === 0) return
       // If Redis or the disk is away, the request fails by itself.

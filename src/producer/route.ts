@@ -12,7 +12,7 @@ import type { Permission } from '../model/accounts/permissions.ts'
 import type { ErrorsByStatus } from './error-codes.ts'
 
 /**
- * Where the credential travels and what it must permit. Pages of the console show the cookie of a session instead,
+ * Where the credential travels and what it must permit. Pages of the console send the cookie of a session instead,
  * wherever a key is taken. `open` routes check what they need themselves: health, the
  * public URL of a gallery file, a provider's signed webhook.
  */
@@ -36,8 +36,8 @@ export interface JsonBody {
   /** What the object must be, without `api_key`. */
   schema: z.ZodObject | z.ZodType<Record<string, unknown>>
   /**
-   * The schema only describes the body: what the handler calls reads it, because it reads the same from elsewhere too (the
-   * intake queue, a batch) or judges it together with what the account has.
+   * The schema only describes the body: the code that the handler calls reads it, because that reads the same from elsewhere
+   * too (the intake queue, a batch) or judges it together with what the account has.
    */
   readBy?: 'handler'
   /**
@@ -48,7 +48,7 @@ export interface JsonBody {
   limit?: number
   /** A request without a body is one with `{}`. */
   mayBeAbsent?: true
-  /** Throws an ApiError for what has another answer than a fault of its field, before the schema looks at the body. */
+  /** Throws an ApiError for a body whose error is not that of a field, before the schema reads it. */
   refuse?: (body: Readonly<Record<string, unknown>>) => void
 }
 
@@ -92,7 +92,7 @@ export interface Example {
   status: number
   /** The sentence of the answer. */
   says?: string
-  /** Where it says more than can be made from the schema (openapi/sample.ts). */
+  /** If it cannot be made from the schema (openapi/sample.ts). */
   answer?: unknown
 }
 
@@ -120,9 +120,9 @@ export interface RouteSpec {
    */
   act?: string
   params?: z.ZodObject
-  /** Without one, the query is not looked at. */
+  /** Without one, the query is ignored. */
   query?: z.ZodObject
-  /** Names as people write them; headers that are not here are not looked at. */
+  /** Names as people write them; other headers are ignored. */
   headers?: z.ZodObject
   body: BodyRule
   /** By status. Exact: an answer has no field that is not here. */
@@ -140,7 +140,7 @@ export const route = <const R extends RouteSpec>(spec: R): R => spec
  * operator that names none.
  */
 export interface Caller extends Credential {
-  /** The session that stood for the key: its id, and when it ends (epoch ms). */
+  /** The session used in place of the key: its id, and when it ends (epoch ms). */
   session?: { id: string; expiresAtMs: number }
 }
 
@@ -188,7 +188,7 @@ export interface RequestContext<
   inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
   /** Whether the client has hung up. */
   isGone: () => boolean
-  /** Of a route with an `act`: adds to the entry of the audit log, or says that nothing was done. */
+  /** Of a route with an `act`: adds to the entry of the audit log, or drops it because nothing was done. */
   audit: (what: AuditEntry | 'nothing') => void
 }
 

@@ -23,10 +23,10 @@ export function collectRefused() {
  */
 export async function readCsv<T>(
   { incoming, assertStillAllowed }: { incoming: IncomingMessage; assertStillAllowed: () => Promise<unknown> },
-  said: CsvOptions,
+  options: CsvOptions,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
-  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(assertStillAllowed, incoming)), said)
+  const csv = normalCsv(upTo(IMPORT_MAX_BYTES, flowingWhile(assertStillAllowed, incoming)), options)
   return untilEnd(incoming, async () => {
     if (plainTypeOf(incoming) !== 'text/csv') {
       throw new ApiError(415, 'unsupported_media_type', 'Send the rows as Content-Type: text/csv, not compressed.')

@@ -167,7 +167,7 @@ export const csvBody = {
 } as const
 
 /** How to read a CSV file where detection would be wrong. */
-export const csvSaidFields = {
+export const csvOptionFields = {
   encoding: textUpTo(40)
     .transform((name, context) => {
       const encoding = encodingNamed(name)
@@ -197,7 +197,7 @@ export const readAsSchema = z
   .describe('How the file was read.')
 readAsSchema.register(z.globalRegistry, { id: 'ReadAs' })
 
-/** What an answer says of the file and of refused rows. */
+/** The part of an answer about the file and its refused rows. */
 export const importedFields = {
   refused: count,
   read_as: readAsSchema,

@@ -44,7 +44,7 @@ export const FAMILIES: readonly Family[] = [
     'sending',
     sending,
     'Sending',
-    'Answered as soon as the message is on disk in Redis; the provider is not asked in the request. ' +
+    'Answered as soon as the message is on disk in Redis; the request does not wait for the provider. ' +
       'Send an `Idempotency-Key` with each: without one, a repeat is a second message.',
   ),
   family('lookups', lookups, 'Lookups', 'The older interface to a message. It is found until its record is removed.'),
@@ -81,7 +81,7 @@ export const FAMILIES: readonly Family[] = [
     events,
     'Events',
     'What has happened, pulled as a feed or pushed to endpoints; deliveries are described under `webhooks`. The `seq` of ' +
-      'a message distinguishes a repetition from news.',
+      'a message distinguishes a repeat from a new event.',
   ),
   family(
     'webhooks',
@@ -93,7 +93,7 @@ export const FAMILIES: readonly Family[] = [
     'flows',
     flows,
     'Flows',
-    'Forms of WhatsApp that ask the account’s own server: opened here, handed over as signed JSON, encrypted back.',
+    'WhatsApp’s forms, answered by the account’s own server: decrypted here, passed on as signed JSON, encrypted again.',
   ),
   family('admin', lanes, 'Administration', 'Lanes, one per sender. An operator names the account, or sees all.'),
   family('accounts', accounts, 'Accounts', 'The owners of everything else, for operators.'),
@@ -115,18 +115,13 @@ export const FAMILIES: readonly Family[] = [
   family('webhookSecrets', webhookSecrets, 'Webhook secrets', 'Secrets of the account’s own provider webhooks.'),
   family('flowSettings', flowSettings, 'Flow settings', 'Where flows of the account are answered, and their keys.'),
   family('activity', activity, 'Activity', 'The audit log: who did what and when, by key or at the command line.'),
-  family(
-    'notices',
-    notices,
-    'Notices of WhatsApp',
-    'What WhatsApp has told of accounts, numbers and templates besides messages.',
-  ),
+  family('notices', notices, 'Notices of WhatsApp', 'Notices of WhatsApp about accounts, numbers and templates.'),
   family('people', people, 'People', 'All that is kept of a person, and erasing it.'),
   family(
     'consoleSession',
     consoleSession,
     'Sessions of the console',
-    'A browser shows the cookie of a session in place of a key, from pages of this service only.',
+    'A browser sends the cookie of a session in place of a key, from pages of this service only.',
   ),
   family(
     'consoleLive',

@@ -77,7 +77,7 @@ const dashboard: ZodOpenApiOperationObject = {
   },
 }
 
-/** Removes what no reader wants of zod's output: patterns of 300 characters, bounds that every number has. */
+/** Removes clutter of zod's output: patterns of 300 characters, bounds that every number has. */
 const readable: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema, io }) => {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
   if (jsonSchema.type === 'integer') {

@@ -14,24 +14,24 @@ type Headers = Record<string, { $ref: string }>
 const header = (name: string): { $ref: string } => ({ $ref: `#/components/headers/${name}` })
 const REQUEST_ID: Headers = { 'x-request-id': header('RequestId') }
 
-const SAID: Readonly<Record<number, string>> = {
+const DESCRIPTIONS: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
   202: 'Accepted: it is done later.',
-  206: 'The range that was asked for.',
-  304: 'The client has it as it is.',
-  400: 'The request is not as it must be; `details` name every field that is wrong.',
+  206: 'The requested range.',
+  304: 'The client’s copy is current.',
+  400: 'The request is not valid; `details` name every wrong field.',
   401: 'The credential is missing, unknown, expired or revoked.',
   403: 'The credential does not permit it.',
   404: 'It does not exist, or belongs to another account.',
   408: 'The request did not arrive in time.',
-  409: 'It cannot be done as things stand.',
+  409: 'It conflicts with the present state.',
   412: 'It is not the one that the request names.',
   413: 'It is too large.',
   415: 'This content type is not accepted here.',
   416: 'There is no such range.',
-  417: 'An `Expect` that is not known.',
-  422: 'It is well formed and cannot be done.',
+  417: 'This `Expect` is not supported.',
+  422: 'It is well formed but cannot be done.',
   429: 'Too many of these, or too often; `Retry-After` says when to try again.',
   431: 'Too many headers, or too large ones.',
   500: 'Our own fault; the log has the cause under the request id.',
@@ -77,7 +77,7 @@ function answerOf(
 ): ZodOpenApiResponseObject {
   const isNaming = spec.body.as === 'json' && spec.body.unknown === 'named'
   const headers = { ...REQUEST_ID, ...(isNaming && { 'x-laneway-ignored': header('Ignored') }) }
-  const description = SAID[status] ?? 'Done.'
+  const description = DESCRIPTIONS[status] ?? 'Done.'
   if (status === 304) return { description, headers }
   const shown = spec.examples.filter((each) => each.status === status && shownAnswer(spec, each) !== undefined)
   const examples = Object.fromEntries(
@@ -111,7 +111,7 @@ export function errorAnswer(status: number, codes: ReadonlySet<string>): ZodOpen
   const alike = [...errorAnswers.keys()].filter((each) => each.startsWith(`${status} `)).length
   const answer: ZodOpenApiResponseObject = {
     id: alike === 0 ? word : `${word}${alike + 1}`,
-    description: `${SAID[status] ?? 'An error.'} ${counted(codes)} ${[...codes].map((code) => `\`${code}\``).join(', ')}.`,
+    description: `${DESCRIPTIONS[status] ?? 'An error.'} ${counted(codes)} ${[...codes].map((code) => `\`${code}\``).join(', ')}.`,
     headers: { ...REQUEST_ID, ...WITH_STATUS[status] },
     content: {
       'application/json': {
@@ -172,7 +172,7 @@ function byStatus(all: readonly ErrorsByStatus[]): Map<number, ReadonlySet<strin
 /** Whether the route takes a field that may be wrong: an id that is any text is found or not. */
 function hasFields({ params, query, headers, body }: RouteSpec): boolean {
   if (body.as === 'json') return true
-  // What a strict query does not know is wrong, too.
+  // A field that a strict query does not have is a fault, too.
   if (query?.def.catchall instanceof z.ZodNever) return true
   const fields = [params, query, headers].flatMap((each) => Object.values<z.ZodType>(each?.shape ?? {}))
   return !fields.every(isAnyText)

@@ -126,7 +126,7 @@ function streamed(
 function sizeOf(body: Exclude<BodyRule, { as: 'ignored' }>): string {
   const limit = body.limit ?? JSON_LIMIT_BYTES
   if (body.as === 'stream') {
-    const setting = body.setting === undefined ? '' : `, unless the setting ${body.setting} says otherwise`
+    const setting = body.setting === undefined ? '' : `, unless the setting ${body.setting} gives another limit`
     return `At most ${bytes(limit)}${setting}; streamed.`
   }
   const values = limit > JSON_LIMIT_BYTES ? LARGE_VALUES_MAX : VALUES_MAX

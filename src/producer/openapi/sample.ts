@@ -1,5 +1,5 @@
-// Answers as the description shows them, made from their schemas: each field has what its name stands for, or else the
-// plainest value of its type. An example that says more than that stands with its route.
+// Answers as the description shows them, made from their schemas: each field has the value listed for its name, or else the
+// plainest value of its type. A more telling example is given with its route.
 import { z } from 'zod'
 import type { Example, RouteSpec } from '../route.ts'
 
@@ -134,7 +134,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   'Template.parameter_format': 'POSITIONAL',
 }
 
-/** The answer of an example, as it stands with the route or else made from the schema; undefined where it is no JSON. */
+/** The answer of an example, as given with the route or else made from the schema; undefined where it is no JSON. */
 export function shownAnswer({ answers }: Pick<RouteSpec, 'answers'>, { status, says, answer }: Example): unknown {
   if (answer !== undefined) return answer
   const declared = answers[status]
@@ -161,7 +161,7 @@ function sampleOf(schema: z.ZodType, owner = '', field = ''): unknown {
   if (schema instanceof z.ZodTuple) return []
   if (schema instanceof z.ZodUnion) return sampleOf(inside(schema.options[0]), owner, field)
   if (schema instanceof z.ZodReadonly) return sampleOf(inside(schema.unwrap()), owner, field)
-  // What may be null is, unless a name says otherwise.
+  // A nullable value is null, unless one is listed for its name.
   return null
 }
 
@@ -183,7 +183,7 @@ function listOf(schema: z.ZodArray, owner: string, field: string): unknown[] {
   return Array.from({ length: least }, () => item)
 }
 
-/** Zod knows of what is inside of a schema only that it is one. */
+/** Zod's types reveal of an inner schema only that it is one. */
 function inside(schema: unknown): z.ZodType {
   if (schema instanceof z.ZodType) return schema
   throw new Error('a schema of another kind')

@@ -74,7 +74,7 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
       description: 'Requests left at once, and seconds until there are more: `"key";r=12;t=1`.',
       schema: { type: 'string' },
     },
-    WwwAuthenticate: { description: 'The scheme that is asked for.', schema: { type: 'string' } },
+    WwwAuthenticate: { description: 'The required scheme.', schema: { type: 'string' } },
   },
 }
 

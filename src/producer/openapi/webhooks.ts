@@ -1,5 +1,5 @@
 // Webhooks: what endpoints of events get, and what WhatsApp's Cloud API posts to POST /webhooks/cloud-api. Of the
-// latter src/providers/cloud-webhook.ts reads these; what it does not know is kept as a notice.
+// latter src/providers/cloud-webhook.ts reads these; a field that it does not read is kept as a notice.
 import { z } from 'zod'
 import type { ZodOpenApiPathsObject } from 'zod-openapi'
 import { eventSchema } from '../../model/events/event-schema.ts'
@@ -22,7 +22,7 @@ export const eventWebhooks: ZodOpenApiPathsObject = {
       tags: ['Events'],
       summary: 'Something has happened: one event, or a batch for an endpoint that takes them.',
       description:
-        'Signed by Standard Webhooks 1.0. Delivered at least once; drop a `seq` that is not above what you know.',
+        'Signed as in Standard Webhooks 1.0. Delivered at least once; drop a `seq` that is not above what you know.',
       security: [],
       requestParams: { header: headers },
       requestBody: {
@@ -30,7 +30,7 @@ export const eventWebhooks: ZodOpenApiPathsObject = {
         content: { 'application/json': { schema: z.union([eventSchema, batch]), example: deliveredEvent } },
       },
       responses: {
-        204: { description: 'Taken; any 2xx is.' },
+        204: { description: 'Accepted, as with any 2xx.' },
         410: { description: 'The endpoint is disabled from now on.' },
         503: { description: 'It is delivered again later; `Retry-After` is honoured, as after any other failure.' },
       },
@@ -80,7 +80,7 @@ const message = z.object({
 const preference = z.object({
   wa_id: text.optional().describe('Digits of the person.'),
   user_id: text.optional(),
-  category: text.describe('Only `marketing_messages` is looked at.'),
+  category: text.describe('Only `marketing_messages` has an effect.'),
   value: z.enum(['stop', 'resume']),
   timestamp: z.int().describe('Unix seconds.'),
 })
@@ -130,7 +130,7 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
     id: 'cloudApiPreference',
     summary: 'Somebody stopped or resumed advertising.',
     description:
-      'Who stops is on the list of opt-outs; who resumes is taken off it, unless the account put them there.',
+      'A person who stops is added to the opt-outs; one who resumes is removed, unless the account added them.',
     field: 'user_preferences',
     value: z.object({ messaging_product: text.optional(), metadata, user_preferences: z.array(preference) }),
     example: {
@@ -143,10 +143,10 @@ export const providerWebhooks: ZodOpenApiPathsObject = {
   }),
   cloudApiNews: report({
     id: 'cloudApiNews',
-    summary: 'WhatsApp tells something of a template, a number or an account.',
+    summary: 'WhatsApp reports a change of a template, a number or an account.',
     description:
-      'It changes what it is about, unless something newer is known by `time`, and is kept as a notice ' +
-      '(`GET /admin/notices`); so is a field that Laneway does not know.',
+      'It is applied, unless a newer one by `time` is known, and kept as a notice (`GET /admin/notices`); so is a field that ' +
+      'Laneway does not read.',
     field: 'message_template_status_update',
     value: z.looseObject({ event: text.optional() }),
     example: {
@@ -199,9 +199,9 @@ function report(options: {
         },
       },
       responses: {
-        200: { description: 'All of it is written down.' },
+        200: { description: 'All of it is stored.' },
         401: { description: 'The signature is not that of the body.' },
-        503: { description: 'Redis is away; WhatsApp brings it again.' },
+        503: { description: 'Redis is away; WhatsApp sends it again.' },
       },
     },
   }

@@ -43,7 +43,7 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
     }
   } finally {
     stop()
-    // As long as it listens nobody else can have the rest read. A piece that it waits for may never come.
+    // Ends the iterator, so that others can read the rest. Not awaited: the piece that it waits for may never come.
     void pieces.return?.()
   }
 }
@@ -51,7 +51,7 @@ export async function* flowing(request: IncomingMessage, spanMs?: number): Async
 /** How often the key is checked again while a body arrives. */
 const CHECK_MS = 1_000
 
-/** The same as long as the client still may: a body can take days, and what comes of it is used at once. */
+/** The same, as long as the key is valid: a body can take days, and its content is used as it comes. */
 export async function* flowingWhile(
   assertStillAllowed: () => Promise<unknown>,
   request: IncomingMessage,

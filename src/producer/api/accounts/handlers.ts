@@ -1,4 +1,4 @@
-// Accounts, for operators; and the limits of an account, to look at before somebody is refused.
+// Accounts, for operators; and the limits of an account with how much of each is used.
 
 import {
   type Account,

@@ -1,4 +1,4 @@
-// The audit log, and what WhatsApp has told of accounts, numbers and templates.
+// The audit log, and notices of WhatsApp about accounts, numbers and templates.
 
 import { readAuditLog } from '../../../accounts/audit-log.ts'
 import { NO_ACCOUNT } from '../../../model/accounts/permissions.ts'

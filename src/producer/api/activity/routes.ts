@@ -1,4 +1,4 @@
-// The audit log: who did what and when; and what WhatsApp has told of accounts, numbers and templates.
+// The audit log: who did what and when; and notices of WhatsApp about accounts, numbers and templates.
 import { z } from 'zod'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { auditLogEntrySchema } from '../../../model/accounts/audit-log.ts'
@@ -26,11 +26,11 @@ export const activity = {
 export const notices = {
   list: route.get(
     '/admin/notices',
-    'Lists what WhatsApp has told of the account, its numbers and templates, the latest first.',
+    'Lists notices of WhatsApp about the account, its numbers and templates, the latest first.',
     {
       details:
-        'The latest 1,000 of 90 days; of a kind that comes in a flood the first 60 of each minute. An operator that names no ' +
-        'account sees the whole installation. With a filter a page may be short and `next` still lead on.',
+        'The latest 1,000 of 90 days, and of one kind at most the first 60 of each minute. An operator that names no account ' +
+        'sees the whole installation. With a filter a page may be short and still not be the last.',
       query: pageQuery(120).extend({
         field: textUpTo(64).optional().describe('Only of this field, such as `account_update`.'),
         sender: textIdField.optional().describe('Only about this sender, by its id.'),

@@ -81,8 +81,8 @@ function formatOf(incoming: IncomingMessage): RowFormat {
 }
 
 /** Settings for CSV must not be ignored silently. */
-function refuseForNdjson(format: RowFormat, said: CsvOptions): void {
+function refuseForNdjson(format: RowFormat, options: CsvOptions): void {
   if (format === 'csv') return
-  const faults = Object.keys(said).map((path) => ({ path, message: 'only for CSV, NDJSON is UTF-8' }))
+  const faults = Object.keys(options).map((path) => ({ path, message: 'only for CSV, NDJSON is UTF-8' }))
   if (faults.length > 0) throw invalid(faults)
 }

@@ -56,7 +56,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
       return created(await describe(await defineCampaign(lifecycle, request)))
     },
     async list({ caller, query: { cursor: offset, limit, state: states } }) {
-      // One more than the page tells whether there is a next one.
+      // One more than the page, to know whether there is a next one.
       const described = await describeCampaigns(redis, caller.account, { offset, limit: limit + 1, states })
       const next = described.length > limit ? String(offset + limit) : null
       return lists({ data: described.slice(0, limit), next })

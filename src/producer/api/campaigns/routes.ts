@@ -9,7 +9,7 @@ import { EXPORT_FORMATS } from '../../../model/campaigns/file-formats.ts'
 import { CAMPAIGN_STATES } from '../../../model/campaigns/lifecycle.ts'
 import { made, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
-import { count, csvSaidFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
+import { count, csvOptionFields, IMPORT_MAX_BYTES, offsetPageFields, pauseFields, readAsSchema } from '../fields.ts'
 import { saleComponents } from '../sending/examples.ts'
 
 /** Figures that add up. */
@@ -88,7 +88,7 @@ const resumeBody = z
     dry_run: z
       .boolean()
       .default(false)
-      .describe('Only says whom a run for the class would reach, and whom it skips and why.'),
+      .describe('Only reports whom a run for the class would reach, whom it skips, and why.'),
   })
   .refine(({ class: only, dry_run }) => only !== undefined || !dry_run, {
     path: ['class'],
@@ -250,7 +250,7 @@ export const campaigns = {
   rows: change.post('/campaigns/:id/rows', 'Uploads the recipients of a campaign, one per row.', {
     act: 'campaign.upload_rows',
     takesRoom: true,
-    query: z.strictObject(csvSaidFields),
+    query: z.strictObject(csvOptionFields),
     body: {
       as: 'stream',
       contentTypes: ['text/csv', 'application/x-ndjson'],

@@ -1,4 +1,4 @@
-// What only the console asks for: signing in and out, live figures, and the switch of demo traffic. Figures are of the
+// Routes of the console alone: signing in and out, live figures, and the switch of demo traffic. Figures are of the
 // account of the key, or of the one that an operator names; nothing of another account is ever read for them.
 import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
@@ -78,8 +78,8 @@ export function consoleSessionRoutes({ redis }: { redis: Redis }): Route[] {
 }
 
 /**
- * Whether the browser's connection is encrypted, according to the page's own address or the proxy before us. Believing
- * anybody here does no harm: a client that lies gets a cookie that it cannot use.
+ * Whether the browser's connection is encrypted, by the page's own address or the proxy before us. Trusting both does no
+ * harm: a client that lies gets a cookie that it cannot use.
  */
 function isEncrypted({ Origin: origin, 'X-Forwarded-Proto': proto }: { [name: string]: string | undefined }): boolean {
   return origin?.startsWith('https://') === true || proto?.split(',')[0]?.trim().toLowerCase() === 'https'

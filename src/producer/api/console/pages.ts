@@ -32,7 +32,7 @@ const HEADERS = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** Handles GET and HEAD of the pages in `folder` and leads browsers there from /; lets everything else pass. */
+/** Handles GET and HEAD of the pages in `folder` and redirects browsers there from /; lets everything else pass. */
 export function consolePages(folder = BUILT): RequestHandler {
   // Names of assets hold a hash of their content: another content has another name.
   const assets = express.static(join(folder, 'assets'), {

@@ -1,4 +1,4 @@
-// What only the console asks for: sessions, live figures and the demo. A key that may only read sees all of it.
+// Routes of the console alone: sessions, live figures and the demo. A key that may only read gets all of it.
 import { z } from 'zod'
 import { SPANS, seriesSchema, snapshotSchema } from '../../../telemetry/snapshot.ts'
 import { bare, named, one } from '../answers.ts'
@@ -24,8 +24,7 @@ export const consoleSession = {
     '/console/session',
     'Gives a browser a session in place of a key: a cookie that no script can read.',
     {
-      details:
-        'The session ends after 12 hours, or with its key. It stands for the key at every address that takes one.',
+      details: 'The session ends after 12 hours, or with its key. Every address that takes a key accepts it instead.',
       act: 'console.sign_in',
       headers: z.object({
         'X-Forwarded-Proto': z.string().optional().describe('`https`: the cookie is never sent unencrypted.'),
@@ -56,8 +55,8 @@ export const consoleLive = {
   }),
   stream: look.get('/console/stream', 'Sends the snapshot of every second as a server-sent event named `snapshot`.', {
     details:
-      'A line without an event is a comment. A client that reads too slowly is disconnected; `retry` says when to come ' +
-      'again. With `changes` only the first is whole; events named `change` after it hold what differs from the one before.',
+      'A line without an event is a comment. A client that reads too slowly is disconnected; `retry` is the wait before ' +
+      'reconnecting. With `changes` only the first is whole; events named `change` after it hold what differs from the one before.',
     query: z.strictObject({
       limit: textIdField.optional().describe('Ends after so many snapshots; without it, it does not end.'),
       changes: flagField,

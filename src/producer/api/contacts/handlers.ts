@@ -40,8 +40,8 @@ export function contactRoutes({ redis, config }: ContactDeps): Route[] {
     async import(call) {
       const report = collectRefused()
       const { account } = call.caller
-      const { tag: wanted, ...said } = call.query
-      const { tag, ...counts } = await readCsv(call, said, async (csv) =>
+      const { tag: wanted, ...options } = call.query
+      const { tag, ...counts } = await readCsv(call, options, async (csv) =>
         importCsv(redis, { account, tag: wanted, csv, report, most: await mostOf(account) }),
       )
       call.audit({ target: `tag ${tag.id}`, detail: `${counts.imported} rows` })
@@ -106,7 +106,7 @@ export const tagRoutes = ({ redis }: { redis: Redis }): Route[] =>
     },
   })
 
-/** How an account wants its contacts: what stands around the list, and what each member becomes. */
+/** The two shapes of an answer, of which an account has one: the text around the list, and the object for each member. */
 const shapes = {
   /** One record per contact and tag. */
   records: {

@@ -8,7 +8,7 @@ import {
   changesOf,
   count,
   csvBody,
-  csvSaidFields,
+  csvOptionFields,
   idempotencyHeaders,
   idField,
   idPageQuery,
@@ -76,7 +76,7 @@ export const contacts = {
     takesRoom: true,
     query: z.strictObject({
       tag: plainText(100).min(1).describe('Id or name of a list; a name that does not exist yet is created.'),
-      ...csvSaidFields,
+      ...csvOptionFields,
     }),
     body: csvBody,
     answers: one(importedSchema),
@@ -167,7 +167,7 @@ export const tags = {
         as: 'json',
         schema: z.object({ tags: z.array(idField) }),
         unknown: 'named',
-        // Before the ids are looked at: a body has room for 60,000 of them.
+        // Before the ids are checked: a body has room for 60,000 of them.
         refuse({ tags }) {
           if (!Array.isArray(tags) || (tags.length > 0 && tags.length <= TAGS_MAX)) return
           const message = `expected 1 to ${TAGS_MAX} tags, got ${tags.length}`

@@ -26,11 +26,11 @@ export const conversationRoutes = (deps: { redis: Redis; config: ListSettings })
         namesOf(redis, account, person).then((names) => replyWindowOf(redis, sender.id, names)),
         findOptOut(redis, account, person),
       ])
-      const isHeard = sender.provider === 'cloud-api'
+      const receives = sender.provider === 'cloud-api'
       return shows('conversation', {
         person,
         sender: sender.number,
-        open: isHeard ? until !== undefined : null,
+        open: receives ? until !== undefined : null,
         open_until: isoOrNull(until),
         last_received_at: until === undefined ? null : new Date(until - WINDOW_MS).toISOString(),
         opted_out: optOut !== undefined,

@@ -24,7 +24,7 @@ export type AskAccount = ReturnType<typeof createAskAccount>
 
 /** `allowPrivate`: networks (CIDR) that servers of accounts may be in although they are private. */
 export function createAskAccount(allowPrivate: readonly string[], limitMs = LIMIT_MS) {
-  // The rule is asked at each connection: a name may lead elsewhere by then.
+  // The rule is checked at each connection, since a name may resolve to another address by then.
   const agent = createTargetAgent(createTargetRule(allowPrivate), ASKED_AT_ONCE)
   return {
     /** Never rejects. */
@@ -67,7 +67,7 @@ async function post(
 
 function readAnswer(status: 200 | 427, text: string): AccountAnswer {
   try {
-    // A byte order mark is let pass.
+    // A byte order mark is skipped.
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { status, body: { ...value } }
   } catch {

@@ -1,4 +1,4 @@
-// Requests of flows: checked, opened, answered by the account's own server, encrypted. What a flow asks and is answered is never
+// Requests of flows: checked, opened, answered by the account's own server, encrypted. Neither request nor answer is ever
 // logged. A request that cannot be opened is 421, upon which WhatsApp fetches the public key anew; a wrong signature is 432.
 
 import { webhookSecrets } from '../../../accounts/webhook-secrets.ts'
@@ -87,7 +87,7 @@ async function exchange(
   const target = await flowTarget(deps.redis, deps.seal, account)
   const answer = target ? await deps.asking.ask(target, params.flow, asked) : { problem: 'no_address' }
   if ('problem' in answer) deps.log.warn({ account, problem: answer.problem }, 'flow.unanswered')
-  // WhatsApp only wants to know that it was heard.
+  // WhatsApp only expects an acknowledgement.
   if (isErrorReport(asked)) return answers(ACKNOWLEDGED)
   if ('problem' in answer)
     throw new ApiError(502, 'flow_unanswered', 'The server of the account gave no answer that a flow can use.')
@@ -130,6 +130,6 @@ export function flowSettingsRoutes({ redis, seal, config }: Omit<FlowDeps, 'aski
       return shows('removed', await settingsOf(redis, seal, account))
     },
     rotateSecret: async ({ caller: { account } }) =>
-      shows('the old one signs on beside it', { secret: await rotateFlowSecret(redis, seal, account) }),
+      shows('rotated; the old secret signs as well', { secret: await rotateFlowSecret(redis, seal, account) }),
   })
 }

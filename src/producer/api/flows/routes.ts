@@ -1,4 +1,4 @@
-// The endpoint of flows, which checks WhatsApp's signatures itself, and its settings: where the account's own server is asked, the
+// The endpoint of flows, which checks WhatsApp's signatures itself, and its settings: the address of the account's own server, the
 // keys that open requests, the secret that signs them for that server.
 import { z } from 'zod'
 import { FLOW_NAME, flowSettingsSchema } from '../../../flows/flow-request.ts'
@@ -22,8 +22,8 @@ const bytes = { contentTypes: ['text/plain'] } as const
 export const flows = {
   exchange: open.post('/flows/:account/:flow', 'Answers a request of a flow, from the account’s own server.', {
     details:
-      'Opens it, has it answered by the address of the account within 8 s, and encrypts the answer. Health checks are answered ' +
-      'here. `flow` is a name of your own.',
+      'Decrypts it, passes it to the account’s server, which has 8 s to answer, and encrypts the answer. Health checks are ' +
+      'answered directly. `flow` is a name of your own.',
     headers: signatureHeaders,
     body: {
       as: 'raw',
@@ -53,15 +53,15 @@ const exampleKey = {
   public_key: '-----BEGIN PUBLIC KEY-----\nMIIB…\n-----END PUBLIC KEY-----\n',
 }
 const exampleSettings = { address: 'https://shop.example/flows', secrets: 1, keys: [exampleKey] }
-const secretField = z.string().nullable().describe('`whsec_…`, shown this once; null where there was one already.')
+const secretField = z.string().nullable().describe('`whsec_…`, shown only now; null if there was one already.')
 
 export const flowSettings = {
   show: admin.get('/admin/flows', 'Shows how the account’s flows are served.', {
     answers: one(flowSettingsSchema),
     examples: [{ says: 'flows', data: exampleSettings }],
   }),
-  change: admin.put('/admin/flows', 'Sets where the account’s own server is asked.', {
-    details: 'By the same rule as the address of an event endpoint. In force within a second.',
+  change: admin.put('/admin/flows', 'Sets the address of the account’s own server.', {
+    details: 'It follows the rule for addresses of event endpoints. In force within a second.',
     act: 'flow.set_address',
     body: z.strictObject({
       address: textUpTo(LIMITS.link)
@@ -78,7 +78,7 @@ export const flowSettings = {
     ],
   }),
   addKey: admin.post('/admin/flows/keys', 'Makes a key and shows its public half, to be uploaded to WhatsApp.', {
-    details: 'The key before opens requests on until it is removed; an older one is forgotten.',
+    details: 'The previous key still opens requests until it is removed; an older one is dropped.',
     act: 'flow.add_key',
     answers: made(flowSettingsSchema.shape.keys.element),
     examples: [{ says: 'made', data: exampleKey }],
@@ -89,10 +89,10 @@ export const flowSettings = {
     answers: one(flowSettingsSchema),
     examples: [{ says: 'removed', data: exampleSettings }],
   }),
-  rotateSecret: admin.post('/admin/flows/rotate-secret', 'Makes another secret and shows it, this once.', {
-    details: 'The one before signs beside it until the next is made.',
+  rotateSecret: admin.post('/admin/flows/rotate-secret', 'Makes a new secret and shows it, only now.', {
+    details: 'The previous one signs as well until the next is made.',
     act: 'flow.rotate_secret',
     answers: one(named('FlowSecret', { secret: z.string() })),
-    examples: [{ says: 'the old one signs on beside it', data: { secret: 'whsec_…' } }],
+    examples: [{ says: 'rotated; the old secret signs as well', data: { secret: 'whsec_…' } }],
   }),
 }

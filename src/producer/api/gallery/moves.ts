@@ -69,7 +69,7 @@ export function openBulkMoves(redis: Redis) {
       return { state: job === 'failed' ? 'given_up' : 'pending' }
     },
 
-    /** Requests that still wait are answered that there is no outcome yet. */
+    /** Requests that still wait are answered 202, without an outcome. */
     async close(): Promise<void> {
       closed = true
       await queue.close()

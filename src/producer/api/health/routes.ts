@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 
-const open = routesOf({ access: { in: 'open', why: 'tells nothing but whether the service works' } })
+const open = routesOf({ access: { in: 'open', why: 'shows only whether the service works' } })
 
 export const health = {
   alive: open.get('/healthz', 'Answers as long as the process lives.', { examples: [{ says: 'alive' }] }),

@@ -1,4 +1,4 @@
-// Marks a received message as read at WhatsApp, at once: a person sees it while they look at the chat.
+// Marks a received message as read at WhatsApp, at once, since its writer may have the chat open.
 
 import { assertForSender } from '../../../accounts/check-key.ts'
 import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'

@@ -60,7 +60,7 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
         }
         return shows('nothing was changed', { matched: matchedOf(counts), ...blocked(counts) })
       }
-      // The key stands for the job before the job exists: a repeat makes what a crash in between left out.
+      // The key is bound to the job's id before the job exists: after a crash in between, a repeat makes the job.
       const id = await idFor(redis, call, 'requeue', newRequeueJobId(nowMs))
       if (!(await openRequeue(redis, account, id, nowMs))) {
         throw tooMany(`${MOST_OPEN} requeue jobs of this account are not done yet; wait until one of them is.`)

@@ -16,7 +16,7 @@ const shared = { params, shown: { id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV' } }
 const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read', removedToo: true } })
 const send = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send' } })
 
-/** A filter of messages in these states; `limit` and the rest stand behind it. */
+/** A filter of messages in these states, with `more` fields. */
 const filterOf = <const S extends readonly [string, ...string[]], const M extends z.ZodRawShape>(states: S, more: M) =>
   z.strictObject({
     sender: textUpTo(255).optional(),

@@ -3,7 +3,15 @@ import { z } from 'zod'
 import { optOutSchema } from '../../../model/people/opt-out.ts'
 import { made, named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { count, csvBody, csvSaidFields, importedFields, listedPersonField, pageQuery, personField } from '../fields.ts'
+import {
+  count,
+  csvBody,
+  csvOptionFields,
+  importedFields,
+  listedPersonField,
+  pageQuery,
+  personField,
+} from '../fields.ts'
 
 const params = z.object({ person: listedPersonField })
 const shown = { person: '+447700900155' }
@@ -36,7 +44,7 @@ export const optOuts = {
     details: 'Other columns are ignored. Doing it again changes nothing. Rows before a broken one are imported.',
     act: 'people.opt_out',
     takesRoom: true,
-    query: z.strictObject(csvSaidFields),
+    query: z.strictObject(csvOptionFields),
     body: csvBody,
     answers: one(importedSchema),
     errors: { 400: ['invalid_request'] },
@@ -52,8 +60,8 @@ export const optOuts = {
     details: 'The latest first.',
     answers: { 200: { contentTypes: ['text/csv'] } },
   }),
-  show: look.get('/opt-outs/:person', 'Shows since when a person wants no advertising, and who said so.', {
-    details: '404 for a person who never said so.',
+  show: look.get('/opt-outs/:person', 'Shows since when a person wants no advertising, and by which source.', {
+    details: '404 for a person who has not opted out.',
     answers: one(optOutSchema),
     examples: [{ says: 'opted out' }],
   }),

@@ -25,7 +25,7 @@ const personSchema = named('Person', {
       tags: z.array(z.int()),
     })
     .nullable(),
-  opt_out: optOutSchema.nullable().describe('Null for a person who never opted out.'),
+  opt_out: optOutSchema.nullable().describe('Null for a person who has not opted out.'),
   messages: z.array(listedMessageSchema).describe('Sent ones and then received ones, the newest first.'),
   campaigns: z.array(
     z.strictObject({
@@ -50,7 +50,7 @@ export const erasureSchema = named('Erasure', {
   contact_book: z
     .enum(BOOK_STATES)
     .nullable()
-    .describe('What came of having WhatsApp delete them from its contact book; null before the erasure begins.'),
+    .describe('How deleting them from WhatsApp’s contact book ended; null before the erasure begins.'),
   created_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
@@ -62,8 +62,8 @@ export const people = {
   }),
   erase: route.delete('/admin/people/:person', 'Erases all that is kept of a person, except for figures.', {
     details:
-      'What waits to be sent to them is cancelled, and campaigns that exist already send them nothing. 202 when it takes ' +
-      'longer than 10 s (a setting).',
+      'Their waiting messages are cancelled, and existing campaigns send them nothing. 202 when it takes longer than 10 s (a ' +
+      'setting).',
     act: 'person.erase',
     answers: { 200: doneWith(erasureSchema), 202: doneWith(queuedJob()) },
     examples: [

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { routesOf } from '../define.ts'
 
 const route = routesOf({
-  access: { in: 'open', why: 'says what anybody can read in the repository, and nothing of an account' },
+  access: { in: 'open', why: 'holds what anybody can read in the repository, and nothing of an account' },
 })
 const headers = z.object({ 'If-None-Match': z.string().optional() })
 const served = (type: string) => ({ 200: { contentTypes: [type] }, 304: { contentTypes: ['*'] } })

@@ -41,14 +41,14 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
     if (isOperator(caller)) return
     const used = (await listSenders(redis, account)).map((sender) => new URL(sender.base_url).origin)
     if (used.includes(new URL(baseUrl).origin)) return
-    const message = 'another server than the senders of the account use takes a key with the permission operator'
+    const message = 'a server that no sender of the account uses yet needs a key with the permission operator'
     throw new ApiError(403, 'forbidden', `base_url: ${message}.`, { details: [{ path: 'base_url', message }] })
   }
 
-  /** A sender follows what WhatsApp tells of the account that it names: an admin may not name the one of other accounts. */
+  /** A sender follows WhatsApp's reports about the account that it names: an admin may not name that of other accounts' senders. */
   async function refuseOthersWaba(caller: Caller, account: number, wabaId: string): Promise<void> {
     if (isOperator(caller) || !(await isWabaOfOthers(redis, wabaId, account))) return
-    const message = 'that of senders of another account takes a key with the permission operator'
+    const message = 'that of another account’s senders needs a key with the permission operator'
     throw new ApiError(403, 'forbidden', `waba_id: ${message}.`, { details: [{ path: 'waba_id', message }] })
   }
 
@@ -120,7 +120,7 @@ type SenderCall = Pick<ContextOf<typeof senders.show>, 'params' | 'caller' | 'au
 
 const FIELDS = { number: 'number', name: 'name', phoneNumberId: 'phone_number_id' } as const
 
-/** Does not tell which account has it. */
+/** Without revealing which account has it. */
 function refuseTaken(error: unknown): never {
   if (!(error instanceof SenderTakenError)) throw error
   const path = FIELDS[error.what]

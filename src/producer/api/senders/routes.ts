@@ -34,7 +34,7 @@ const wabaField = z
   .string()
   .regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them')
   .describe(
-    'WhatsApp Business Account that it belongs to; its templates are taken over by themselves. Only an operator may name that of another account’s senders.',
+    'WhatsApp Business Account that it belongs to; its templates are synced automatically. Only an operator may name that of another account’s senders.',
   )
 const rateField = z.number().min(MIN_RATE).max(MAX_RATE).describe('Messages per second.')
 
@@ -114,31 +114,27 @@ export const senders = {
     answers: one(senderDocumentSchema),
     examples: [{ says: 'sender' }],
   }),
-  check: route.get(
-    '/admin/senders/:id/check',
-    'Asks WhatsApp all that it tells of a sender, and says what is missing.',
-    {
-      details:
-        'Token, permissions, number, name, quality, throughput, limit, account, templates and webhooks, each in one sentence ' +
-        'with what to do. Nothing is changed. It takes up to 16 s.',
-      answers: one(senderCheckSchema),
-      examples: [
-        {
-          says: 'checked',
-          data: {
-            ...{ sender: 1, checked_at: '2026-11-24T09:00:00.000Z', ok: false },
-            findings: [
-              {
-                ...{ what: 'number', state: 'missing' },
-                sentence: 'The number is not ready to send: its status is PENDING.',
-                do: 'Register it with a PIN: POST /106540352242922/register, see docs/guides/whatsapp.md.',
-              },
-            ],
-          },
+  check: route.get('/admin/senders/:id/check', 'Checks a sender with WhatsApp, and reports what is missing.', {
+    details:
+      'Token, permissions, number, name, quality, throughput, limit, account, templates and webhooks, each in one sentence ' +
+      'with what to do. Nothing is changed. It takes up to 16 s.',
+    answers: one(senderCheckSchema),
+    examples: [
+      {
+        says: 'checked',
+        data: {
+          ...{ sender: 1, checked_at: '2026-11-24T09:00:00.000Z', ok: false },
+          findings: [
+            {
+              ...{ what: 'number', state: 'missing' },
+              sentence: 'The number is not ready to send: its status is PENDING.',
+              do: 'Register it with a PIN: POST /106540352242922/register, see docs/guides/whatsapp.md.',
+            },
+          ],
         },
-      ],
-    },
-  ),
+      },
+    ],
+  }),
   change: route.patch(
     '/admin/senders/:id',
     'Changes name, rate, token, address, portfolio, account at WhatsApp or route of a sender, or makes it the default.',

@@ -73,7 +73,7 @@ export const sending = {
       examples: templateMessages.map((each) => ({ ...each, answer: acknowledgement })),
     },
   ),
-  batch: many.post('/messages/batch', `Sends up to ${BATCH_MAX} messages and answers what became of each.`, {
+  batch: many.post('/messages/batch', `Sends up to ${BATCH_MAX} messages and answers with the result of each.`, {
     takesRoom: true,
     idempotent: true,
     headers,

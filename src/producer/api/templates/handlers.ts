@@ -22,7 +22,7 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
 
   return bind(templates)({
     async list({ caller, query: { limit, cursor } }) {
-      // One more than asked for tells whether there is another page.
+      // One more than asked for, to know whether there is another page.
       const found = await listTemplates(redis, caller.account, { after: cursor, limit: limit + 1 })
       const page = found.slice(0, limit).map(listed)
       return lists({ data: page, next: found.length > limit ? (page.at(-1)?.id ?? null) : null })
@@ -66,7 +66,7 @@ function listed({ template, listing, quality, componentsChangedAt, notSendable }
   }
 }
 
-/** An import says nothing of its quality. */
+/** An import has no quality. */
 const justImported = (template: Template) =>
   listed({
     ...{ template, listing: undefined, quality: undefined, componentsChangedAt: undefined },

@@ -25,8 +25,8 @@ const listedSchema = named('ListedTemplate', {
   name: z.string(),
   language: z.string(),
   category: z.string(),
-  status: z.string().describe('Only `APPROVED` may be sent. As WhatsApp told last, or as it was imported.'),
-  quality: z.string().nullable().describe('As WhatsApp told last, such as `GREEN`; null while it has told nothing.'),
+  status: z.string().describe('Only `APPROVED` may be sent. As WhatsApp last reported it, or as it was imported.'),
+  quality: z.string().nullable().describe('As WhatsApp last reported it, such as `GREEN`; null until then.'),
   components_changed_at: z.iso
     .datetime()
     .nullable()
@@ -78,7 +78,7 @@ export const templates = {
     {
       details:
         'One definition, or `data` with several, as WhatsApp lists them. Doing it again changes nothing. A list with ' +
-        '`paging.next` has more pages, which the `message` of the answer says. Those of a sender with a `waba_id` come by ' +
+        '`paging.next` has more pages; the `message` of the answer then says so. Those of a sender with a `waba_id` come by ' +
         'themselves.',
       act: 'template.import',
       headers: idempotencyHeaders,
@@ -87,33 +87,29 @@ export const templates = {
       examples: [{ body: { data: [definition] }, says: 'imported' }],
     },
   ),
-  sync: change.post(
-    '/admin/templates/sync',
-    "Takes the templates of a sender's account at WhatsApp over from its list.",
-    {
-      details:
-        'It happens by itself at the start, every hour, and after webhooks about templates. A worker reads the list; ' +
-        '`GET /admin/template-syncs` tells how far it is. Without `sender`: of all accounts at WhatsApp.',
-      act: 'template.sync',
-      body: orNothing(
-        z.strictObject({
-          sender: textUpTo(255).optional().describe('One of the account’s senders, by number, name or id.'),
-        }),
-      ),
-      answers: { 202: doneWith(z.array(templateSyncDocumentSchema)) },
-      errors: { 400: ['unknown_sender'] },
-      examples: [
-        {
-          body: { sender: 'shop' },
-          says: 'queued',
-          data: [{ ...nobodyYet, removed: 0, not_sendable: 0 }],
-        },
-      ],
-    },
-  ),
+  sync: change.post('/admin/templates/sync', "Syncs templates with the list of a sender's account at WhatsApp.", {
+    details:
+      'It happens by itself at the start, every hour, and after webhooks about templates. A worker reads the list; ' +
+      '`GET /admin/template-syncs` shows its progress. Without `sender`: of all accounts at WhatsApp.',
+    act: 'template.sync',
+    body: orNothing(
+      z.strictObject({
+        sender: textUpTo(255).optional().describe('One of the account’s senders, by number, name or id.'),
+      }),
+    ),
+    answers: { 202: doneWith(z.array(templateSyncDocumentSchema)) },
+    errors: { 400: ['unknown_sender'] },
+    examples: [
+      {
+        body: { sender: 'shop' },
+        says: 'queued',
+        data: [{ ...nobodyYet, removed: 0, not_sendable: 0 }],
+      },
+    ],
+  }),
   syncs: look.get(
     '/admin/template-syncs',
-    'Shows how far the templates of each account at WhatsApp are taken over, and what came of the last time.',
+    'Shows the template sync of each account at WhatsApp: its progress and its last result.',
     { answers: one(z.array(templateSyncDocumentSchema)), examples: [{ says: 'syncs', data: [synced] }] },
   ),
   show: look.get(

@@ -15,7 +15,7 @@ export interface StatusDeps {
   reports: ReportDeps
 }
 
-/** Writes it down for the message, if it is one of ours and of the account that the webhook is for. */
+/** Stores it for the message, if that is one of ours and of the account that the webhook is for. */
 export async function applyStatus(deps: StatusDeps, update: StatusUpdate, account: number | undefined): Promise<void> {
   // Not ours: another app on the same number, or a forgery. It must change nothing.
   if (update.opaque === undefined) return deps.rareWarnings.statusWithoutId()

@@ -27,7 +27,7 @@ import { createRareWarnings } from './rare-warnings.ts'
 import { badSignature, receive, type Source } from './receive.ts'
 import { webhookSecrets, webhooks } from './routes.ts'
 
-/** What taking webhooks needs. */
+/** Dependencies of receiving webhooks. */
 interface WebhookSettings extends LearnDeps {
   config: Pick<Config, 'cloudApi' | 'receivedRetentionMs' | 'capMs' | 'retentionMs'>
   log: Log

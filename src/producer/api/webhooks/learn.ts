@@ -1,5 +1,5 @@
-// What webhooks tell by the way: which account at WhatsApp a number of ours belongs to, and which names are one person's. What was
-// learned is not learned again within the hour: a message has three reports.
+// Learns from webhooks, apart from what they report, which account at WhatsApp a number of ours belongs to, and which names are one
+// person's. Nothing is learned twice within an hour: a message has three reports.
 import { LRUCache } from 'lru-cache'
 import { isWabaOfOthers, type Sender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../../kernel/message-id.ts'
@@ -41,11 +41,11 @@ export function createLearning(deps: LearnDeps) {
     if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
       await setSenderProvider(redis, sender.id, { wabaId })
     }
-    // Only now: should Redis be away, the webhook that comes again finds it still to be done.
+    // Only now: if Redis was away, the webhook comes again and must be learned from then.
     numbersSeen.set(seen, true)
   }
 
-  /** `reported`: how those are remembered that come with every report of a message. */
+  /** `reported`: the cache keys of namings that come with every report of a message. */
   async function learnPiece(
     owner: number,
     piece: readonly DatedNaming[],
@@ -60,8 +60,8 @@ export function createLearning(deps: LearnDeps) {
 
   return {
     /**
-     * Learns of numbers whose account at WhatsApp is not known what webhooks of their messages say of it. Resolves to what
-     * went wrong.
+     * Learns the account at WhatsApp of numbers that have none yet, from webhooks of their messages. Resolves to the errors
+     * that occurred.
      */
     async learnAccounts(numbers: WebhookContent['numbers'], account: number | undefined): Promise<unknown[]> {
       const errors: unknown[] = []
@@ -70,7 +70,7 @@ export function createLearning(deps: LearnDeps) {
     },
 
     /**
-     * Learns names of people, for each account those that webhooks of its own numbers tell. Resolves to what went wrong.
+     * Learns names of people, for each account from webhooks of its own numbers. Resolves to the errors that occurred.
      */
     async learnPeople(namings: WebhookContent['namings'], account: number | undefined): Promise<unknown[]> {
       const errors: unknown[] = []
@@ -86,13 +86,13 @@ export function createLearning(deps: LearnDeps) {
         if (!isTheirAct && peopleSeen.has(seen)) continue
         const sender = senders.get(phoneNumberId)
         if (sender === undefined || (account ?? sender.account) !== sender.account) continue
-        const told = byAccount.get(sender.account) ?? []
-        byAccount.set(sender.account, told)
-        const taught: DatedNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
-        told.push(taught)
-        if (!isTheirAct) reported.set(taught, seen)
+        const own = byAccount.get(sender.account) ?? []
+        byAccount.set(sender.account, own)
+        const dated: DatedNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
+        own.push(dated)
+        if (!isTheirAct) reported.set(dated, seen)
       }
-      const some = [...byAccount].flatMap(([owner, told]) => inPieces(told).map((piece) => ({ owner, piece })))
+      const some = [...byAccount].flatMap(([owner, own]) => inPieces(own).map((piece) => ({ owner, piece })))
       for (const { owner, piece } of some) {
         if (!(await mayGoOn(learnPiece(owner, piece, reported), errors))) break
       }
@@ -104,7 +104,7 @@ export function createLearning(deps: LearnDeps) {
 const inPieces = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_none, i) => all.slice(i * AT_ONCE, (i + 1) * AT_ONCE))
 
-/** At the address of an account its own app signs: its word counts for its own senders, and for no account at WhatsApp of others. */
+/** Webhooks to the address of an account are signed by its own app, which counts only for its own senders and no other account's WABA. */
 const mayLearn = async (redis: Redis, sender: Sender, wabaId: string, account: number): Promise<boolean> =>
   sender.account === account && !(await isWabaOfOthers(redis, wabaId, account))
 

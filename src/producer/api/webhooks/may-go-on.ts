@@ -2,8 +2,8 @@
 import { isRedisAway } from '../../../redis/errors.ts'
 
 /**
- * Waits for the work on one item and puts its error among those of the others. False while Redis is away: the items that are
- * left would meet the same, and the webhook comes again.
+ * Awaits the work on one item and adds its error to `errors`. False while Redis is away: the remaining items would fail as
+ * well, and the webhook comes again.
  */
 export async function mayGoOn(work: Promise<unknown>, errors: unknown[]): Promise<boolean> {
   try {

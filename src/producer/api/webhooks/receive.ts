@@ -1,9 +1,9 @@
-// What is done with a webhook, from top to bottom: its signature is checked, its body read, what it says of people learned;
-// then statuses, received messages and preferences are stored, and account updates applied.
+// Receives a webhook, from top to bottom: its signature is checked, its body read, names of people learned; then statuses,
+// received messages and preferences are stored, and account updates applied.
 //
-// Everything in a webhook is stored before it is answered 200. When Redis is away the answer is 503, and WhatsApp
-// sends it again for days, and so it is while Redis holds other data than ours. Storing it twice changes nothing. Any other
-// error is logged and answered 200: it would meet every repeat as well, and no item waits for another.
+// Everything in a webhook is stored before it is answered 200. While Redis is away, or holds other data than ours, the answer
+// is 503, and WhatsApp sends it again for days. Storing it twice changes nothing. Any other error is logged and answered 200: a
+// repeat would fail as well, and no item waits for another.
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { noteWebhook } from '../../../accounts/webhook-arrivals.ts'
 import type { Log } from '../../../kernel/log.ts'
@@ -40,7 +40,7 @@ export async function receive(
 ): Promise<void> {
   const signature = headers['X-Hub-Signature-256']
   if (!secrets.some((secret) => isSigned(raw, signature, secret))) {
-    // Those of an account may be missing with all else.
+    // The secrets of an account may be missing because all data are.
     if (secrets.length === 0) await assertSameInstallation(deps.redis)
     // Without a secret there may be no such account.
     else noteWebhook(deps.redis, account ?? NO_ACCOUNT, 'refused', Date.now())
@@ -52,8 +52,8 @@ export async function receive(
   const content = await readWebhook(await parseRaw(raw))
   if (!content) throw new ApiError(400, 'invalid_body', 'The body is not a webhook of WhatsApp.')
   if (content.unreadable > 0) deps.log.warn({ items: content.unreadable }, 'webhook.unreadable_items')
-  // First: what the people of this webhook say holds for all their names. Reports are evidence also where that cannot be kept,
-  // as while Redis is full; then the webhook comes again.
+  // Names first, so that opt-outs in this webhook count under all names of a person. If names cannot be stored, as while Redis is
+  // full, reports are applied all the same, and the webhook comes again.
   const errors = await deps.learning.learnAccounts(content.numbers, account)
   errors.push(...(await deps.learning.learnPeople(content.namings, account)))
 
@@ -69,7 +69,7 @@ export async function receive(
     // Redis may have answered all of them within one tick.
     await nextTick()
   }
-  // One after the other: of two that are about one thing each looks at what the other has written.
+  // One after the other: of two about the same thing, the second must find what the first has written.
   for (const update of content.accountUpdates)
     if (!(await mayGoOn(takeAccountUpdate(deps, update, account), errors))) break
   const faults = errors.filter((error) => !isRedisAway(error))
@@ -77,6 +77,6 @@ export async function receive(
   if (faults.length < errors.length) throw errors.find(isRedisAway)
 }
 
-/** The refusal of a webhook that nobody can have signed who knows the secret. */
+/** The refusal of a webhook whose signature is wrong. */
 export const badSignature = (): ApiError =>
   new ApiError(401, 'bad_signature', 'X-Hub-Signature-256 does not match the body.')

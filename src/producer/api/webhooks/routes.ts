@@ -66,7 +66,7 @@ const secret = routesOf({
 const countField = z.int().min(0).max(WEBHOOK_SECRETS_MAX).describe('How many are valid at the moment.')
 const countsSchema = named('WebhookSecrets', { 'webhook.app_secret': countField, 'webhook.verify_token': countField })
 
-const refusals = z.int().nonnegative().describe('Webhooks that were refused, as their signature was wrong.')
+const refusals = z.int().nonnegative().describe('Webhooks that were refused because of a wrong signature.')
 const standingSchema = named('WebhookStanding', {
   ...countsSchema.shape,
   last_good_at: z.iso
@@ -79,7 +79,7 @@ const standingSchema = named('WebhookStanding', {
 
 export const webhookSecrets = {
   list: secret.get('/admin/webhook-secrets', 'Counts the secrets of each name of the account; none is ever shown.', {
-    details: 'And tells which webhooks came to its address lately.',
+    details: 'Shows also which webhooks came to its address lately.',
     answers: one(standingSchema),
     examples: [{ says: 'webhook secrets' }],
   }),

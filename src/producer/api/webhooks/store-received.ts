@@ -1,4 +1,4 @@
-// Stores what people say: messages that they write, and whether they want marketing.
+// Stores what people send: their messages, and whether they want marketing.
 import { cachedAccount } from '../../../accounts/accounts.ts'
 import { senderOfPhoneNumberId } from '../../../accounts/senders.ts'
 import { addReply } from '../../../campaigns/store/replies.ts'
@@ -26,7 +26,7 @@ export interface ReceivedDeps {
 async function senderFor(deps: ReceivedDeps, phoneNumberId: string, account: number | undefined) {
   const sender = await senderOfPhoneNumberId(deps.redis, phoneNumberId)
   if (sender && (account === undefined || sender.account === account)) return sender
-  // Without a single sender nothing can be another's: the right data are not there yet.
+  // If there is no sender at all, the number is not unknown: our data are missing.
   await assertGaveOutLane(deps.redis, 1)
   deps.rareWarnings.unknownNumber(phoneNumberId)
   return undefined
@@ -47,7 +47,7 @@ export async function storeReceived(
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
   const names = namesOfWriter(received)
   if (await isOfBeforeErasure(deps, owner, names, message.atMs)) {
-    // Repeated, or late. That they wanted no advertising holds all the same, without a name.
+    // Repeated, or late. An opt-out in it counts all the same, without a name.
     await applyOptOutKeyword(deps.redis, owner, received, received.received_at)
     await eraseOptOut(deps.redis, owner, names)
     return

@@ -1,4 +1,4 @@
-// Takes what a webhook says besides messages: of a number, an account at WhatsApp, a template.
+// Applies what a webhook reports besides messages: about a number, an account at WhatsApp, a template.
 import { senderOfPhoneNumberId } from '../../../accounts/senders.ts'
 import type { Config } from '../../../kernel/config.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
