@@ -34,7 +34,7 @@ async function shownOnce(): Promise<string> {
 
 test('an endpoint at a forbidden address is refused with the reason, and added at a permitted one', async () => {
   await tab.page.goto('/console/endpoints')
-  await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
+  await tab.page.getByText('No address receives events yet.').waitFor()
   await press('Add an endpoint')
   await dialog().getByLabel('Address').fill('http://10.0.0.1/hook')
   await confirm('Add the endpoint')
@@ -106,7 +106,7 @@ test('it is turned off and on again, and removed', async () => {
   await notice('The endpoint is on.')
   await press('Remove')
   await confirm('Remove it')
-  await tab.page.getByText('Nobody is sent what happens yet.').waitFor()
+  await tab.page.getByText('No address receives events yet.').waitFor()
   expect(tab.faults).toEqual([])
 })
 

@@ -127,7 +127,7 @@ test('people who have had enough are told apart in the ledger of a campaign, and
 test('a notice comes while the page is open, is found by its template, and marks the sender', async () => {
   const { redis, demo } = tab.world
   await tab.page.goto('/console/notices')
-  await tab.page.getByText('WhatsApp has told nothing yet.').waitFor()
+  await tab.page.getByText('No notice yet.').waitFor()
   const nowMs = Date.now()
   await keepNotice(
     redis,
@@ -142,11 +142,11 @@ test('a notice comes while the page is open, is found by its template, and marks
   await row('Template clip (en_US) is PAUSED.').getByText('reason: LOW_QUALITY').waitFor()
   expect(await accessibilityFaults(tab.page)).toEqual([])
   await tab.page.getByLabel('Template').fill('no_such')
-  await tab.page.getByText('WhatsApp has told nothing like that.').waitFor()
+  await tab.page.getByText('No notice matches.').waitFor()
   await tab.page.getByLabel('Template').fill('clip')
   await row('Template clip (en_US) is PAUSED.').getByText('PAUSED', { exact: true }).waitFor()
   await tab.page.getByLabel('About').selectOption('security')
-  await tab.page.getByText('WhatsApp has told nothing like that.').waitFor()
+  await tab.page.getByText('No notice matches.').waitFor()
   expect(new URL(tab.page.url()).search).toBe('?field=security&template=clip')
 
   await setSenderProvider(redis, 1, { wabaId: '4711' })

@@ -111,7 +111,7 @@ const LINK_WORDS: Readonly<Record<Link, string>> = {
   hidden: 'Paused',
   lost: 'No connection',
 }
-/** Figures come every second. From this age on the page calls them old. */
+/** Figures come every second. From this age on the page marks them as old. */
 const OLD_S = 5
 
 /** How the figures arrive and how old they are: an old number that looks new is worse than none. */

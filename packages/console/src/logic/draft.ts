@@ -21,9 +21,9 @@ export interface Draft {
   csvOptions: CsvOptions
   phone: string
   validUntil: string
-  /** How often those are tried again who have had enough marketing. */
+  /** How often people who have had enough marketing are tried again. */
   waves: number
-  /** Where its messages go, in place of what its sender says; empty: as that says. */
+  /** The marketing route, in place of that of its sender; empty: as its sender has it. */
   route: MarketingRoute | ''
 }
 

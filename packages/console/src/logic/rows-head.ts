@@ -96,7 +96,7 @@ const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
   'iso-8859-5': 'ISO 8859-5, Cyrillic',
   'iso-8859-6': 'ISO 8859-6, Arabic',
   'iso-8859-7': 'ISO 8859-7, Greek',
-  'iso-8859-8': 'ISO 8859-8, Hebrew by sight',
+  'iso-8859-8': 'ISO 8859-8, Hebrew in visual order',
   'iso-8859-8-i': 'ISO 8859-8, Hebrew',
   'iso-8859-10': 'ISO 8859-10, Nordic',
   'iso-8859-13': 'ISO 8859-13, Baltic',
@@ -117,19 +117,19 @@ const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
   '|': 'Bars',
 }
 const FOLD = 'Letters or columns look wrong?'
-const FOUND_OUT = ['', 'Found out'] as const
+const DETECTED = ['', 'Detected'] as const
 
 /** Form fields for how a CSV file is read, if the page guesses wrong. */
 export const csvFields = {
   encoding: {
     label: 'Encoding',
     fold: FOLD,
-    options: [FOUND_OUT, ...ENCODINGS.map((each) => [each, ENCODING_NAMES[each]] as const)],
+    options: [DETECTED, ...ENCODINGS.map((each) => [each, ENCODING_NAMES[each]] as const)],
   },
   separator: {
     label: 'Columns are separated by',
     fold: FOLD,
-    options: [FOUND_OUT, ...SEPARATORS.map((each) => [each, SEPARATOR_NAMES[each]] as const)],
+    options: [DETECTED, ...SEPARATORS.map((each) => [each, SEPARATOR_NAMES[each]] as const)],
   },
 } as const
 

@@ -22,7 +22,7 @@ export interface Slot {
   optional: boolean
 }
 
-/** What to say beside the field of a slot, by its kind. */
+/** The help text of a slot's field, by its kind. */
 export const SLOT_HELP: Readonly<Partial<Record<Slot['kind'], string>>> = {
   link: 'The id of a file of the gallery, as its page shows it, or a link.',
   products: 'Sections with the ids of their products, such as “Shoes: a-1, a-2; Hats: b-7”.',

@@ -10,21 +10,21 @@ export interface Thread {
 }
 
 /**
- * What is known after the newest messages were loaded again: older ones stay, and what is gone from the page goes. If so
- * many are new that the page does not reach the known ones, these are forgotten: what lies between is not known.
+ * The thread after the newest messages were loaded again: older ones stay, and those that are gone from the page go. If so
+ * many are new that the page does not reach the loaded ones, these are dropped, because of the gap in between.
  */
 export function withNewest(known: Thread | undefined, page: Thread): Thread {
   const ids = new Set(page.data.map(({ id }) => id))
   const oldest = page.data.at(-1)
   if (known === undefined || page.next === null) return page
-  // The server has looked through a part that holds none of them.
+  // The server has searched a part that holds none of them.
   if (oldest === undefined) return known
   if (!known.data.some(({ id }) => ids.has(id))) return page
   const older = known.data.filter(({ id, accepted_at: at }) => !ids.has(id) && at <= oldest.accepted_at)
   return { data: [...page.data, ...older], next: known.next }
 }
 
-/** What is known after the page at the cursor `from` was loaded; nothing new if that is no longer where it ends. */
+/** The thread after the page at the cursor `from` was loaded; unchanged if it does not end there any more. */
 export const withOlder = (known: Thread, from: string, page: Thread): Thread =>
   known.next === from ? { data: [...known.data, ...page.data], next: page.next } : known
 
@@ -37,7 +37,7 @@ export interface Entry {
   message: ListedMessage
   /** The text of the message that it answers; undefined: of one that is not loaded. */
   answered: string | undefined
-  /** With what the person has reacted to it; empty: with nothing. */
+  /** The person's reaction to it; empty: none. */
   reaction: string
 }
 
@@ -48,7 +48,7 @@ export function entriesOf({ data }: Thread): Entry[] {
   const rest = data.filter((message) => {
     const to = message.direction === 'inbound' ? message.reaction?.message_id : undefined
     if (to === undefined || !byId.has(to)) return true
-    // The newest comes first, and holds.
+    // The newest comes first and counts.
     if (!reactions.has(to)) reactions.set(to, 'reaction' in message ? (message.reaction?.emoji ?? '') : '')
     return false
   })

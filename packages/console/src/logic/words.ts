@@ -9,7 +9,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'account.create': 'created an account',
   'account.remove': 'removed an account',
   'account.set': 'changed a setting of the account',
-  'account.unset': 'took a setting of the account back',
+  'account.unset': 'reset a setting of the account',
   'campaign.cancel': 'cancelled a campaign',
   'campaign.create': 'created a campaign',
   'campaign.pause': 'paused a campaign',
@@ -34,7 +34,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'endpoint.rotate_secret': 'rotated the secret of an event endpoint',
   'endpoint.test': 'sent a test event',
   'key.create': 'created a key',
-  'key.refused': 'was refused: the key is not good',
+  'key.refused': 'was refused: the key is not valid',
   'key.revoke': 'revoked a key',
   'key.rotate': 'rotated a key',
   'redis.trust_clock': 'trusted the clock of Redis again',
@@ -49,7 +49,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'person.erase': 'erased a person',
   'person.opt_in': 'removed an opt-out',
   'person.opt_out': 'added an opt-out',
-  'secrets.rotate': 'sealed the secrets anew',
+  'secrets.rotate': 're-sealed the secrets',
   'sender.change': 'changed a sender',
   'sender.create': 'added a sender',
   'portfolio.create': 'created a portfolio',
@@ -58,9 +58,9 @@ const ACTS: Readonly<Record<string, string>> = {
   'sender.remove': 'removed a sender',
   'sender.renew': 'renewed the token of a sender',
   'template.import': 'imported templates',
-  'template.sync': 'had templates taken over from WhatsApp',
+  'template.sync': 'synced templates with WhatsApp',
   'template.remove': 'removed a template',
-  'flow.set_address': 'changed where flows are answered',
+  'flow.set_address': 'changed the address of flows',
   'flow.add_key': 'made a key for flows',
   'flow.remove_key': 'removed a key of flows',
   'flow.rotate_secret': 'made a secret for flows',
@@ -79,7 +79,7 @@ interface EndpointWords {
 }
 
 const OFF: Readonly<Record<string, EndpointWords>> = {
-  'by hand': { word: 'off', tone: 'quiet', means: 'Somebody has turned it off. What happens is kept for it.' },
+  'by hand': { word: 'off', tone: 'quiet', means: 'Somebody has turned it off. Events are kept for it.' },
   gone: { word: 'off', tone: 'bad', means: 'It answered 410: it wants no more events.' },
   failing: { word: 'off', tone: 'bad', means: 'It has accepted nothing for five days.' },
 }
@@ -90,7 +90,7 @@ export function endpointWords({ enabled, disabled_for, failing_since }: Endpoint
   if (failing_since !== null) {
     return { word: 'failing', tone: 'wait', means: 'Events that it did not accept are tried again, later and later.' }
   }
-  return { word: 'on', tone: 'good', means: 'It is sent what happens.' }
+  return { word: 'on', tone: 'good', means: 'It receives events.' }
 }
 
 const OPT_OUT_SOURCES: Readonly<Record<OptOutSource, string>> = {
@@ -120,7 +120,7 @@ const BAD_NEWS = ['PAUSED', 'DISABLED', 'REJECTED', 'RED', 'DISABLED_UPDATE', 'A
 const WARNINGS = ['FLAGGED', 'YELLOW', 'DOWNGRADE', 'ACCOUNT_VIOLATION', 'PENDING_DELETION']
 const GOOD_NEWS = ['APPROVED', 'REINSTATED', 'UNPAUSED', 'UNFLAGGED', 'GREEN', 'UPGRADE', 'THROUGHPUT_UPGRADE']
 
-/** How bad WhatsApp's own word for what happened is. */
+/** How bad an event is, by WhatsApp's own word for it. */
 export const noticeTone = (event: string): 'good' | 'wait' | 'bad' | 'quiet' =>
   BAD_NEWS.includes(event) ? 'bad' : WARNINGS.includes(event) ? 'wait' : GOOD_NEWS.includes(event) ? 'good' : 'quiet'
 

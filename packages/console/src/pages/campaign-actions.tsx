@@ -83,7 +83,7 @@ function meansOf(action: Simple, campaign: Campaign): ComponentChildren {
     : `${countText(queued)} that wait are never sent. What has left stays sent: ${countText(total - queued)}.`
 }
 
-const SAID: Readonly<Record<Simple, string>> = {
+const NOTICES: Readonly<Record<Simple, string>> = {
   preflight: 'The recipients are being checked.',
   start: 'Started.',
   resume: 'Resumed.',
@@ -96,7 +96,7 @@ const simply = (action: Simple, campaign: Campaign): void =>
     verb: action === 'cancel' ? 'Cancel the campaign' : NAMES[action],
     danger: action === 'cancel',
     text: <p>{meansOf(action, campaign)}</p>,
-    act: () => thenNotify(order(campaign, action), SAID[action]),
+    act: () => thenNotify(order(campaign, action), NOTICES[action]),
   })
 
 const pause = (campaign: Campaign): void =>
@@ -143,7 +143,7 @@ const CLASSES: readonly { name: ResumeClass; words: string; state: State; twice?
   { name: 'cancelled', words: 'cancelled', state: 'cancelled' },
 ]
 
-/** Makes a new campaign for the recipients with one outcome; before that it says whom this one would reach. */
+/** Makes a new campaign for the recipients with one outcome; before that it shows whom this one would reach. */
 function RunAgain({ campaign }: { campaign: Campaign }) {
   const some = CLASSES.filter(({ state }) => campaign.progress[state] > 0)
   const [chosen, choose] = useState<string | undefined>(some[0]?.name)

@@ -97,7 +97,7 @@ export function NewCampaign() {
               label="Marketing route"
               value={draft.route}
               onValue={(chosen) => change({ route: ROUTES.find(([route]) => route === chosen)?.[0] ?? '' })}
-              options={[['', 'where its sender says'], ...ROUTES]}
+              options={[['', 'as its sender has it'], ...ROUTES]}
             />
           </Card>
           <Create draft={draft} />

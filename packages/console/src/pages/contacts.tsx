@@ -202,7 +202,7 @@ const Result = ({
       ${countText(repeated)} with the number of an earlier row.`}
     {sentence`${readAsSentence(read_as)}`}
     {warnings.map((warning) => (
-      <p key={warning}>{words`Look at it: ${warning}.`}</p>
+      <p key={warning}>{words`Please check: ${warning}.`}</p>
     ))}
     {refused_rows.length > 0 && (
       <ul>

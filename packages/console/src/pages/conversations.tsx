@@ -68,7 +68,7 @@ const Latest = () => (
 
 const LIMIT = 50
 
-/** A page that is short although there is more cost the server a long look. */
+/** A page that is short although there is more cost the server a long search. */
 const pauseAfter = ({ data, next }: Thread): number => (next === null || data.length === LIMIT ? 2_000 : 10_000)
 
 function WithPerson({ person }: { person: string }) {

@@ -25,19 +25,19 @@ export function EndpointPage({ id }: { id: string }) {
   const at = addressOf(id)
   const loaded = useData<EndpointDocument>(at, EVERY_MS)
   const endpoint = loaded.value
-  const said = endpoint && endpointWords(endpoint)
+  const state = endpoint && endpointWords(endpoint)
   return (
     <Page
       title={endpoint?.url ?? id}
       above={<a href="/console/endpoints">Event endpoints</a>}
-      badge={said && <Badge tone={said.tone}>{said.word}</Badge>}
+      badge={state && <Badge tone={state.tone}>{state.word}</Badge>}
       actions={endpoint && <Actions endpoint={endpoint} />}
     >
       <WhenLoaded loaded={loaded} age>
         {(found) => (
           <>
-            <p class={said?.tone === 'good' ? 'quiet' : 'held'}>
-              {said?.means}
+            <p class={state?.tone === 'good' ? 'quiet' : 'held'}>
+              {state?.means}
               {found.failing_since !== null && words` It began to fail ${<Ago at={found.failing_since} />}.`}
             </p>
             <Settings endpoint={found} />
@@ -72,7 +72,7 @@ const Settings = ({
 }: {
   endpoint: EndpointDocument
 }) => (
-  <Card title="What it is sent">
+  <Card title="What it receives">
     <Facts
       of={{
         Types: types.join(', '),
@@ -155,9 +155,9 @@ const turn = ({ id, enabled, url }: EndpointDocument): void =>
     title: enabled ? 'Turn it off' : 'Turn it on',
     danger: enabled,
     text: enabled
-      ? sentence`${url} is sent nothing more until somebody turns it on again. What happens in the meantime is kept for it, as
-          long as events are kept.`
-      : sentence`${url} is sent what happens, from where it stopped.`,
+      ? sentence`${url} receives nothing more until somebody turns it on again. Events in the meantime are kept for it, as
+          long as any event is kept.`
+      : sentence`${url} receives events again, from where it stopped.`,
     act: () =>
       thenNotify(
         call('PATCH', addressOf(id), { body: { enabled: !enabled } }),
@@ -183,7 +183,7 @@ const remove = ({ id, url }: EndpointDocument): void =>
     title: 'Remove the endpoint',
     verb: 'Remove it',
     danger: true,
-    text: sentence`${url} is sent nothing more; what still waits for it is dropped, and so are its secret and the list
+    text: sentence`${url} receives nothing more; its waiting events are dropped, and so are its secret and the list
       of its deliveries. There is no way back.`,
     act: async () => {
       await call('DELETE', addressOf(id))

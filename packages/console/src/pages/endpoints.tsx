@@ -14,7 +14,7 @@ const EVERY_MS = 5_000
 /** The list, with a button to add one. */
 export const Endpoints = () => (
   <Page title="Event endpoints" main={['Add an endpoint', newEndpoint]}>
-    <p>Addresses of yours that are sent what happens: deliveries, failures, what people write.</p>
+    <p>Addresses of yours that receive events: deliveries, failures, what people write.</p>
     <List
       cards
       caption="Event endpoints"
@@ -22,7 +22,7 @@ export const Endpoints = () => (
       every={EVERY_MS}
       keyOf={({ id }) => id}
       empty={
-        <Empty title="Nobody is sent what happens yet.">
+        <Empty title="No address receives events yet.">
           Add the address of a program of yours. Each event is signed, tried again until it is accepted, and kept for a
           week to be sent once more.
         </Empty>

@@ -40,7 +40,7 @@ export function Lanes() {
               </search>
               <p class="help">
                 In flight: claimed by a worker and not answered yet. Half of the provider’s answers of the last minute
-                came within p50, 99 in 100 within p99. The page of a lane says what holds it back.
+                came within p50, 99 in 100 within p99. The page of a lane shows what holds it back.
               </p>
               <LaneTable rows={found} />
             </>
@@ -171,7 +171,7 @@ const resume = (lane: SnapshotLane, verb: string): void =>
     text: (
       <>
         {sentence`${waitText(lane)} and will leave at up to ${lane.rate_per_s} per second.`}
-        {lane.reason !== null && sentence`It stands still because: ${lane.reason}`}
+        {lane.reason !== null && sentence`It is stopped because: ${lane.reason}`}
         {lane.state === 'cooldown' && sentence`If what began the cooldown still holds, the provider will refuse again.`}
       </>
     ),

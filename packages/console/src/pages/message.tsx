@@ -207,7 +207,7 @@ const CONVERSATION_EVERY_MS = 5_000
 
 const windowWords = (open: boolean | null) =>
   open === null
-    ? ({ tone: 'quiet', word: 'not known', means: 'The provider does not bring what people write.' } as const)
+    ? ({ tone: 'quiet', word: 'not known', means: 'The provider does not deliver what people write.' } as const)
     : open
       ? ({ tone: 'good', word: 'open', means: 'Any kind of message may be sent.' } as const)
       : ({ tone: 'wait', word: 'closed', means: 'Only templates reach the person, until they write again.' } as const)

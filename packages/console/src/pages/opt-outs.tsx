@@ -64,7 +64,8 @@ const None = ({ isOne }: { isOne: boolean }) =>
     </Empty>
   ) : (
     <Empty title="Nobody has opted out.">
-      People who write STOP, or tell WhatsApp so, are added by themselves. Add those here who told you otherwise.
+      People who write STOP, or opt out at WhatsApp, are added automatically. Add those here who tell you in another
+      way.
     </Empty>
   )
 
@@ -88,7 +89,7 @@ export const addOptOut = (known?: string): void =>
       thenNotify(call('POST', '/opt-outs', { body: { person: known ?? person.trim() }, headers }), 'Opted out.'),
   })
 
-/** Removes an opt-out, after it has said what follows. */
+/** Removes an opt-out, after a dialog that shows what follows. */
 export const removeOptOut = (person: string): void =>
   ask({
     title: 'Remove an opt-out',

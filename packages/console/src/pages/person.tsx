@@ -163,7 +163,7 @@ const OUTCOMES: Readonly<Record<string, readonly ['good' | 'bad', string]>> = {
   failed: ['bad', 'failed'],
 }
 
-/** What is said of WhatsApp's contact book. */
+/** What happened in WhatsApp's contact book. */
 const BOOKS: Readonly<Record<NonNullable<Erasure['contact_book']>, string>> = {
   none: '',
   no_user_id: ' Meta may keep their number in its contact book: no user id is known to delete them by.',
@@ -190,7 +190,7 @@ function Erased({ job, onDone }: { job: string; onDone: () => void }) {
             <Badge tone={tone}>{word}</Badge> {counted(contacts, 'contact')}, {counted(messages, 'message')} sent,{' '}
             {counted(received, 'message')} received, {counted(recipients, 'line')} of campaigns.
             {book !== null && BOOKS[book]}
-            {state === 'failed' && ' The log of the worker says why. Erase again to try again.'}
+            {state === 'failed' && ' The log of the worker has the reason. Erase again to try again.'}
           </p>
         )
       }}

@@ -31,7 +31,7 @@ export function Portfolios() {
         keyOf={({ id }) => id}
         empty={
           <Empty title="No portfolio yet.">
-            Without one Laneway knows of no daily limit. Create one with the limit that WhatsApp shows, then put senders
+            Without one Laneway keeps no daily limit. Create one with the limit that WhatsApp shows, then put senders
             into it on <a href="/console/senders">their page</a>.
           </Empty>
         }

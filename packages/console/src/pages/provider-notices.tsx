@@ -1,4 +1,4 @@
-// What WhatsApp has told of accounts, numbers and templates besides messages, live, by field, sender and template.
+// WhatsApp's notices about accounts, numbers and templates, live, by field, sender and template.
 import type { NoticeDocument as Notice } from '../../../../src/model/notice.ts'
 import { ACCOUNT_UPDATE_FIELDS } from '../../../../src/providers/account-updates.ts'
 import { counted } from '../logic/numbers.ts'
@@ -29,8 +29,8 @@ export function ProviderNotices() {
   return (
     <Page title="Notices">
       <p>
-        What WhatsApp tells of accounts, numbers and templates. Laneway applies what it understands, and keeps all of it
-        for 90 days.
+        WhatsApp’s notices about accounts, numbers and templates. Laneway applies those that it understands, and keeps
+        all of them for 90 days.
       </p>
       <search class="filters">
         <Field
@@ -63,11 +63,11 @@ export function ProviderNotices() {
         keyOf={({ id, account }) => `${account} ${id}`}
         empty={
           isFiltered ? (
-            <Empty title="WhatsApp has told nothing like that.">
+            <Empty title="No notice matches.">
               <a href="/console/notices">Show all notices</a>
             </Empty>
           ) : (
-            <Empty title="WhatsApp has told nothing yet.">
+            <Empty title="No notice yet.">
               Have it send the webhooks of these fields as well; <a href="/console/senders">Senders</a> has the address.
             </Empty>
           )
@@ -113,7 +113,7 @@ const fieldText = (field: string): string =>
     .replaceAll('_', ' ')
 
 function detailsText({ details, missed }: Notice) {
-  const said = Object.entries(details).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
-  if (missed > 0) said.push(`${counted(missed, 'notice')} before it came too fast to be kept`)
-  return said.length > 0 && words`${said.join('; ')}`
+  const parts = Object.entries(details).map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
+  if (missed > 0) parts.push(`${counted(missed, 'notice')} before it came too fast to be kept`)
+  return parts.length > 0 && words`${parts.join('; ')}`
 }

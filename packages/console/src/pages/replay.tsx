@@ -19,7 +19,7 @@ export const replay = (at: string, failingSince: string | null): void =>
   ask({
     title: 'Replay',
     verb: 'Count the events',
-    text: 'Sends the endpoint again what happened. First the events are counted; nothing is sent yet.',
+    text: 'Sends past events to the endpoint again. First they are counted; nothing is sent yet.',
     fields: {
       since: {
         kind: 'time',
@@ -37,7 +37,7 @@ export const replay = (at: string, failingSince: string | null): void =>
         at: `${at}/replay`,
         order: { since, failed_only, ...(until === '' ? {} : { until }) },
         many: (found) => (found.matched > 0 ? manyOf(found) : undefined),
-        asks: (found) => (
+        question: (found) => (
           <>
             {status`${<strong>{manyOf(found)}</strong>} would be sent. Nothing has been sent yet.`}
             <p>They have the same ids as before: a program that keeps the ids it knows takes none of them twice.</p>
@@ -45,7 +45,7 @@ export const replay = (at: string, failingSince: string | null): void =>
         ),
         id: 'replay_id',
         follow: (id) => `${at}/replays/${id}`,
-        tells: ({ state, delivered }) =>
+        progress: ({ state, delivered }) =>
           status`${state === 'done' ? 'Done' : 'Under way'}: ${countText(delivered)} ${
             delivered === 1 ? 'event was' : 'events were'
           } sent again.`,

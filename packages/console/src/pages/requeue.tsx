@@ -26,7 +26,7 @@ const blocked = (counts: Counts) =>
 const TITLE = 'Requeue all that match'
 const OUTCOMES: Readonly<Record<string, string>> = { done: 'Done', failed: 'Given up' }
 
-/** Opens the dialog that counts, asks, starts the job and follows it; or says why it cannot. */
+/** Opens the dialog that counts, asks, starts the job and follows it; or shows why it cannot. */
 export function requeueAll(filters: Filters): void {
   const asked = requeueBody(filters)
   if ('why' in asked) {
@@ -42,7 +42,7 @@ export function requeueAll(filters: Filters): void {
     at: '/messages/requeue',
     order: asked.body,
     many: (found) => (sendable(found) > 0 ? counted(sendable(found), 'message') : undefined),
-    asks: (found) => (
+    question: (found) => (
       <>
         <ul>
           {Object.entries(asked.body).map(([name, value]) => (
@@ -57,7 +57,7 @@ export function requeueAll(filters: Filters): void {
     ),
     id: 'job_id',
     follow: (id) => `/jobs/${id}`,
-    tells: (job) => (
+    progress: (job) => (
       <>
         {status`${OUTCOMES[job.state] ?? 'Under way'}: ${countText(job.requeued)} of ${counted(job.matched, 'matching message')}
           are queued again.`}

@@ -1,4 +1,4 @@
-// What WhatsApp tells of a sender: how each thing stands, and what to do about it.
+// The check of a sender with WhatsApp: the state of each thing, and what to do about it.
 import type { SenderCheck } from '../../../../src/model/accounts/sender-check.ts'
 import { Dialog, openDialog } from '../parts/form.tsx'
 import { Table } from '../parts/list.tsx'
@@ -15,13 +15,13 @@ const TONES = {
   missing: 'bad',
   unknown: 'quiet',
 } as const
-const WORDS = { good: 'ok', warning: 'look at it', missing: 'missing', unknown: 'not known' } as const
+const WORDS = { good: 'ok', warning: 'check it', missing: 'missing', unknown: 'not known' } as const
 
 function Check({ id, name }: { id: number; name: string }) {
   const loaded = useData<SenderCheck>(`/admin/senders/${id}/check`)
   return (
     <Dialog title={`Check of ${name}`} close="Close">
-      {loaded.value === undefined && loaded.busy && <p role="status">WhatsApp is being asked …</p>}
+      {loaded.value === undefined && loaded.busy && <p role="status">Checking with WhatsApp …</p>}
       <WhenLoaded loaded={loaded} age>
         {({ ok, findings }) => (
           <>

@@ -58,7 +58,7 @@ export function Senders() {
   )
 }
 
-/** What WhatsApp says of the number, and the name that it approved. */
+/** WhatsApp's rating of the number, and the name that it approved. */
 const Standing = ({ quality, restricted, verified_name }: Sender) => (
   <>
     {restricted !== null ? (
@@ -66,7 +66,7 @@ const Standing = ({ quality, restricted, verified_name }: Sender) => (
     ) : quality !== null ? (
       <Badge tone="wait">{quality.toLowerCase()}</Badge>
     ) : (
-      verified_name === null && <span class="quiet">nothing told</span>
+      verified_name === null && <span class="quiet">not reported</span>
     )}{' '}
     {verified_name !== null && <Text text={verified_name} />}
   </>
@@ -91,9 +91,9 @@ const RATE = { kind: 'number', label: 'Messages per second', step: 'any', requir
 const TOKEN = { kind: 'password', autocomplete: 'off' } as const
 const WABA = {
   label: 'WhatsApp Business Account id',
-  help: 'Its templates are taken over by themselves.',
+  help: 'Its templates are synced automatically.',
 } as const
-const IS_DEFAULT = { kind: 'check', label: 'Sends what names no sender' } as const
+const IS_DEFAULT = { kind: 'check', label: 'Sends messages that name no sender' } as const
 
 const newSender = (): void =>
   ask({
@@ -139,7 +139,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       },
       follows: {
         kind: 'check',
-        label: 'Its rate and the limit of its portfolio follow what WhatsApp tells',
+        label: 'Its rate and the limit of its portfolio follow WhatsApp’s reports',
         value: sender.follow_provider,
       },
       route: {

@@ -1,4 +1,4 @@
-// How far the templates are taken over from WhatsApp's own list, and the button that asks for it now.
+// The template sync with WhatsApp's own list: its progress, and a button that starts it.
 import type { templates } from '../../../../src/producer/api/templates/routes.ts'
 import { counted, countText } from '../logic/numbers.ts'
 import { WhenLoaded } from '../parts/page.tsx'
@@ -10,7 +10,7 @@ import { may } from '../state/session.ts'
 
 type Sync = Data<typeof templates.syncs>[number]
 
-/** While it is read, the figures change; otherwise it happens within the hour. */
+/** During a sync the figures change; otherwise one happens within the hour. */
 const everyOf = (syncs: readonly Sync[]): number =>
   syncs.some(({ state, asked_at, began_at }) => state === 'running' || (asked_at ?? '') > (began_at ?? ''))
     ? 2_000
@@ -34,7 +34,7 @@ export function TemplateSyncs() {
             ))}
             {may('administer') && (
               <p>
-                <Button busy="Asking …" press={syncNow}>
+                <Button busy="Starting …" press={syncNow}>
                   Sync with WhatsApp
                 </Button>
               </p>

@@ -14,10 +14,10 @@ const EVERY_MS = 15_000
 /** undefined until the server has answered. */
 export const demo = signal<Demo | undefined>(undefined)
 
-/** Asks after every change of session or account; in a demo also every 15 s while the tab is visible. */
+/** Loads it after every change of session or account; in a demo also every 15 s while the tab is visible. */
 export function followDemo(): void {
   const ask = async (): Promise<void> => {
-    // An answer that is lost says nothing new: forms that know a demo keep what was typed.
+    // A lost answer changes nothing: forms that know a demo keep what was typed.
     demo.value = await dataOf<Demo>('GET', '/console/demo').catch(() => demo.value ?? NONE)
   }
   effect(() => {

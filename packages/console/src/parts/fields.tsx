@@ -12,7 +12,7 @@ interface Common {
   when?: (values: Readonly<Record<string, unknown>>) => boolean
   /** Fields with the same title are folded away under it. */
   fold?: string
-  /** Half as wide, if there is room, so that two stand side by side. */
+  /** Half as wide, if there is room, so that two fit side by side. */
   half?: true
 }
 
@@ -95,7 +95,7 @@ export function Field({ onValue, ...spec }: TextSpec & { value: string; onValue:
       ) : (
         <input
           {...shared}
-          // The types want to know the kind of input; these attributes suit every kind.
+          // The types require one kind of input; these attributes suit every kind.
           type={(isTime ? 'datetime-local' : kind) as 'text'}
           value={isTime ? localOf(value) : value}
           onInput={({ currentTarget: { value: typed } }) => onValue(isTime ? instantOf(typed) : typed)}

@@ -1,5 +1,5 @@
 // Forms as data, on a page or in a dialog: a page describes fields and an action. Labels, hints, the busy state, refusals and
-// the button are the same everywhere. Every action asks first: `ask` opens a form that says what the action touches.
+// the button are the same everywhere. Every action asks first: `ask` opens a form that shows what the action touches.
 import { signal } from '@preact/signals'
 import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
@@ -36,8 +36,8 @@ interface FormSpec<F extends Fields> {
 }
 
 /**
- * A form. `also` stands beside its button. `onDone` is called when `act` has returned a sentence, `onValues` when a value
- * changes. `about` is what the Idempotency-Key stands for, if that is more than the values.
+ * A form. `also` is shown beside its button. `onDone` is called when `act` has returned a sentence, `onValues` when a value
+ * changes. `about` is what the Idempotency-Key is bound to, if that is more than the values.
  */
 export function Form<const F extends Fields>({
   fields,
@@ -81,10 +81,10 @@ export function Form<const F extends Fields>({
     const asked = JSON.stringify(about ?? values)
     if (once.current?.asked !== asked) once.current = { asked, key: `console-${randomHex(16)}` }
     try {
-      const said = await act(values, { 'Idempotency-Key': once.current.key })
+      const result = await act(values, { 'Idempotency-Key': once.current.key })
       once.current = undefined
-      if (typeof said === 'string') {
-        notify(said)
+      if (typeof result === 'string') {
+        notify(result)
         onDone?.()
         somethingChanged()
       }

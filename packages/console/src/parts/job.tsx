@@ -12,11 +12,11 @@ interface Job<Counts, Progress> {
   order: object
   /** How many would be sent, with their noun; undefined: none. */
   many: (counts: Counts) => string | undefined
-  asks: (counts: Counts) => ComponentChildren
+  question: (counts: Counts) => ComponentChildren
   /** The field of the answer that has the id of the job, and the address of a job with this id. */
   id: string
   follow: (id: string) => string
-  tells: (progress: Progress) => ComponentChildren
+  progress: (progress: Progress) => ComponentChildren
 }
 
 /** Opens the dialog. */
@@ -24,7 +24,7 @@ export const countFirst = <Counts, Progress extends { state: string }>(job: Job<
   openDialog(<Ask {...job} />)
 
 function Ask<Counts, Progress extends { state: string }>(job: Job<Counts, Progress>) {
-  const { title, at, order, many, asks, id } = job
+  const { title, at, order, many, question, id } = job
   const loaded = useLoad<Counts>('dry run', (signal) =>
     dataOf('POST', at, { body: { ...order, dry_run: true }, signal }),
   )
@@ -34,7 +34,7 @@ function Ask<Counts, Progress extends { state: string }>(job: Job<Counts, Progre
       title={title}
       verb={found === undefined ? 'Send again' : `Send ${found} again`}
       danger
-      text={<WhenLoaded loaded={loaded}>{asks}</WhenLoaded>}
+      text={<WhenLoaded loaded={loaded}>{question}</WhenLoaded>}
       ready={() => found !== undefined}
       act={async (_values, headers) => {
         const started = await dataOf<Record<string, string>>('POST', at, { body: order, headers })
@@ -50,13 +50,13 @@ const OVER = ['done', 'failed']
 function Follow<Counts, Progress extends { state: string }>({
   title,
   follow,
-  tells,
+  progress,
   started,
 }: Job<Counts, Progress> & { started: string }) {
   const loaded = useData<Progress>(follow(started), ({ state }) => (OVER.includes(state) ? undefined : POLL_MS))
   return (
     <Dialog title={title} close="Close">
-      <WhenLoaded loaded={loaded}>{tells}</WhenLoaded>
+      <WhenLoaded loaded={loaded}>{progress}</WhenLoaded>
       <p class="quiet">
         It goes on without this page: <code>{started}</code>.
       </p>

@@ -42,9 +42,9 @@ function useRows<Row>(source: Source<Row>, every?: number) {
 }
 
 /**
- * A whole list: its age, its table, and the button for more. `only` says which of the loaded rows are shown. `none` stands in
- * place of `empty` if there may be others: rows that are not shown, or older ones, because the server may search only a part
- * at a time.
+ * A whole list: its age, its table, and the button for more. `only` chooses which of the loaded rows are shown. `none` is shown
+ * in place of `empty` if there may be others: rows that are not shown, or older ones, because the server may search only a
+ * part at a time.
  */
 export function List<Row>({
   from,

@@ -1,4 +1,4 @@
-// Buttons, and what comes of a press: a notice, which screen readers read out and which disappears by itself unless it is bad
+// Buttons, and the result of a press: a notice, which screen readers read out and which disappears by itself unless it is bad
 // news, or a problem, which stays where something was refused.
 import { effect, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -154,7 +154,7 @@ const view = ({ id, text, bad }: Notice) => (
 /** Live figures that arrive sooner after a refusal may have left the server before it. */
 const LATER_MS = 1_500
 
-/** A refusal, if there is one. `at`: when an action was refused; if Laneway was away and is back, that is said in its place. */
+/** A refusal, if there is one. `at`: when an action was refused; if Laneway was away and is back, that is shown in its place. */
 export function Problem({
   refusal,
   at,

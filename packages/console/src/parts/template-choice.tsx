@@ -44,7 +44,7 @@ export function TemplateChoice({
   )
 }
 
-/** One that cannot be sent is there to be seen, and says so. */
+/** Templates that cannot be sent are offered too, with the reason. */
 const choiceOf = ({ name, language, status, cannot_be_sent: reason }: ListedTemplate): string => {
   const why = reason === null ? status.toLowerCase() : 'cannot be filled in'
   return `${name}, ${language}${why === 'approved' ? '' : ` (${why})`}`

@@ -1,5 +1,5 @@
 // Text, times, states and amounts as every page shows them, and links to what they name. Colour only repeats what words and
-// shapes say.
+// shapes express.
 import { type ComponentChildren, Fragment } from 'preact'
 import { type Filters, searchAddress } from '../logic/message-filters.ts'
 import { agoText, spanText } from '../logic/numbers.ts'

@@ -1,5 +1,5 @@
 // Live figures: one server-sent stream per tab brings a snapshot a second. If it fails twice in a row (a proxy that buffers
-// streams, a server that restarts) the page polls, and tries the stream again later. A hidden tab asks for nothing.
+// streams, a server that restarts) the page polls, and tries the stream again later. A hidden tab loads nothing.
 import { effect, signal } from '@preact/signals'
 import type { Snapshot } from '../../../../src/telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../../../src/telemetry/snapshot-change.ts'

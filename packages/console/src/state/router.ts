@@ -42,7 +42,7 @@ export function go(address: string, { replace = false }: { replace?: boolean } =
   if (before !== place.peek().path) scrollTo(0, 0)
 }
 
-/** Has the address bar name the account, so that it can be sent to a colleague. */
+/** Puts the account into the address, so that it can be sent to a colleague. */
 export function nameAccount(account: number | undefined): void {
   const named = withAccount(location.href, account)
   if (named !== location.pathname + location.search + location.hash) history.replaceState(null, '', named)
