@@ -39,7 +39,7 @@ const senderSchema = z.object({
   honours_idempotency: flag.default(false),
   /** The business portfolio whose rules it keeps. */
   portfolio: optionalField.default(null),
-  /** Whether rate and limits follow what WhatsApp tells. */
+  /** Whether rate and limits follow WhatsApp's reports. */
   follow_provider: flag.default(true),
   /** Where its marketing templates go (cloud-api only). */
   marketing_route: marketingRouteSchema.default('messages'),

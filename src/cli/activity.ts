@@ -68,7 +68,7 @@ export const noticeVerbs: readonly Verb[] = [
     async run({ account = NO_ACCOUNT, limit, sender: named, ...filter }, { redis }) {
       const sender = named === undefined ? undefined : (await senderNamed(redis, named)).id
       const { notices } = await readNotices(redis, { account, limit, filter: { ...filter, sender } }, Date.now())
-      return listed(notices, NOTICE_COLUMNS, 'WhatsApp has told nothing yet.')
+      return listed(notices, NOTICE_COLUMNS, 'No notice yet.')
     },
   }),
 ]

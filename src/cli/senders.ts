@@ -88,7 +88,7 @@ export const verbs: readonly Verb[] = [
       wabaId: option(
         wabaDigits.default(''),
         'id',
-        'WhatsApp Business Account of the number; its templates are taken over by themselves',
+        'WhatsApp Business Account of the number; its templates are synced automatically',
       ),
       name: option(newName.default(''), 'name', 'alias for the sender'),
       rate: option(rate.default(DEFAULT_RATE), 'number', `messages per second (default: ${DEFAULT_RATE})`),

@@ -32,7 +32,7 @@ const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value
   ],
   ['laneway_events_endpoints', 'Endpoints that are told of events.', ofEvents('enabled')],
   ['laneway_events_endpoints_failing', 'Of these, those that took nothing at their last try.', ofEvents('failing')],
-  ['laneway_events_endpoints_disabled', 'Endpoints that are told nothing.', ofEvents('disabled')],
+  ['laneway_events_endpoints_disabled', 'Endpoints that are disabled and get no events.', ofEvents('disabled')],
   ['laneway_events_retrying', 'Deliveries that wait to be tried again.', ofEvents('retrying')],
   [
     'laneway_events_oldest_seconds',

@@ -16,14 +16,14 @@ export interface CreateOptions extends WaitOptions {
 export interface Campaigns {
   /** Creates a draft and resolves to its id. */
   create(definition: CampaignDefinition, options?: CreateOptions): Promise<string>
-  /** Begins to count, check and freeze the recipients; `waitFor` `ready` and `blocked` to learn what came of it. */
+  /** Begins to count, check and freeze the recipients; `waitFor` `ready` and `blocked` to learn the result. */
   preflight(id: string, options?: WaitOptions): Promise<void>
   schedule(id: string, at: Date, options?: WaitOptions): Promise<void>
   start(id: string, options?: WaitOptions): Promise<void>
   pause(id: string, options?: WaitOptions & { reason?: string }): Promise<void>
   resume(id: string, options?: WaitOptions): Promise<void>
   cancel(id: string, options?: WaitOptions): Promise<void>
-  /** How it stands, with its figures. */
+  /** Its state and its figures. */
   show(id: string, options?: WaitOptions): Promise<CampaignDescription>
   /**
    * Waits until it is in one of these states. Rejects with LanewayTimeout (default 60 s), and with LanewayRefused as

@@ -17,7 +17,7 @@ const LOT = 500
 const LOTS_AT_ONCE = 2
 
 interface Key {
-  /** A key with `messages:send` for sending and for changing campaigns, `messages:read` for looking. Opt-outs say their own. */
+  /** A key with `messages:send` for sending and for changing campaigns, `messages:read` for looking. Opt-outs need others. */
   apiKey: string
 }
 
@@ -52,11 +52,11 @@ export interface Laneway {
   send(message: Message, options?: SendOptions): Promise<string>
   /** The same for many, each with its own result, in their order. The time limit holds for each 500 of them. */
   sendMany(items: readonly SendItem[], options?: WaitOptions): Promise<SendResult[]>
-  /** How a message stands; its id may also be that of a received one. */
+  /** The status of a message, also of a received one. */
   status(id: string, options?: WaitOptions): Promise<MessageStatus>
   /**
    * Waits until a message is delivered or read, or until it will not be: failed, expired, cancelled or unknown. Rejects
-   * with LanewayTimeout (default 60 s); the message goes its way all the same.
+   * with LanewayTimeout (default 60 s); the message continues all the same.
    */
   waitForOutcome(id: string, options?: WaitOptions): Promise<MessageStatus>
   /**
@@ -69,14 +69,14 @@ export interface Laneway {
   close(): Promise<void>
 }
 
-/** A client that is connected over HTTP, for what no job asks for. */
+/** A client that is connected over HTTP, with what only HTTP offers. */
 export interface LanewayOverHttp extends Laneway {
   optOuts: OptOuts
   conversations: Conversations
 }
 
 /**
- * Connects to Laneway. Rejects with LanewayUnavailable when its Redis cannot be reached; over HTTP nothing is asked yet.
+ * Connects to Laneway. Rejects with LanewayUnavailable when its Redis cannot be reached; over HTTP no request is made yet.
  */
 export async function connectLaneway(options: HttpOptions): Promise<LanewayOverHttp>
 export async function connectLaneway(options: ConnectOptions): Promise<Laneway>
@@ -105,7 +105,7 @@ function clientOf(transport: Transport, life: Lifetime): Laneway {
         items.slice(i * LOT, (i + 1) * LOT).map(requestOf),
       )
       const replies: Reply<'send'>[][] = []
-      // The runners share one list: while one looks for the last ends of its lot, a worker is busy with another.
+      // The runners share one list: while one waits for the last replies of its lot, a worker is busy with another.
       const rest = lots.entries()
       await Promise.all(
         Array.from({ length: LOTS_AT_ONCE }, async () => {
@@ -144,7 +144,7 @@ function clientOf(transport: Transport, life: Lifetime): Laneway {
 const requestOf = ({ message, idempotencyKey, traceparent }: SendItem) => ({
   message: bodyOf(message),
   idempotency_key: idempotencyKey,
-  // The field is left out where there is none: a service of before knows no such field and refuses it.
+  // Left out if there is none: an older service does not know the field and refuses it.
   ...(traceparent !== undefined && { traceparent }),
 })
 

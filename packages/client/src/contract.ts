@@ -1,5 +1,5 @@
-// What client and service agree on beyond types: the intake queue, and what an answer must have. The service has its own
-// reading in src/jobs/intake.ts, because the two are released apart; test/unit/client-contract.test.ts holds them equal.
+// The contract of client and service beyond types: the intake queue, and what an answer must have. The service has its own
+// schemas in src/jobs/intake.ts, because the two are released apart; test/unit/client-contract.test.ts keeps them equal.
 import type { CampaignDescription, CampaignState, IntakeAnswers, IntakeJob, MessageState, Refusal } from './types.ts'
 
 /** Its braces keep all its keys on one server of a cluster. */
@@ -46,8 +46,8 @@ function isCampaignNow(value: unknown): value is IntakeAnswers['campaign-start']
 }
 
 /**
- * Whether an answer is what its job promises. Fields that a later release adds do no harm. Of a campaign's description
- * it looks at what distinguishes it from anything else; its figures are passed on as they came.
+ * Whether an answer is what its job promises. Fields that a later release adds do no harm. A campaign's description is
+ * checked only as far as it takes to recognise one; its figures are passed on as they came.
  */
 export const isAnswer: { [J in IntakeJob]: (value: unknown) => value is IntakeAnswers[J] } = {
   send: (value): value is IntakeAnswers['send'] => typeof membersOf(value).message_id === 'string',

@@ -14,8 +14,8 @@ export abstract class LanewayError extends Error {
 }
 
 /**
- * It was refused: `message` says why, `details` names every field at fault. It will be refused again, unless `code` is
- * `rate_limited` or one of `too_many_…`: then it asks for too much at present.
+ * The call was refused: `message` gives the reason, `details` names every field at fault. A repeat is refused too, unless
+ * `code` is `rate_limited` or one of `too_many_…`: then there is too much at present.
  */
 export class LanewayRefused extends LanewayError {
   override name = 'LanewayRefused'
@@ -34,8 +34,8 @@ export class LanewayRefused extends LanewayError {
 }
 
 /**
- * No answer in time. What was asked for may be there already, and may still be done. Ask again with the same
- * idempotency key to learn its end: nothing is done twice.
+ * No answer in time. The request may have been done already, or may still be. Repeat it with the same idempotency key to
+ * learn the result: nothing is done twice.
  */
 export class LanewayTimeout extends LanewayError {
   override name = 'LanewayTimeout'
@@ -48,5 +48,5 @@ export class LanewayUnavailable extends LanewayError {
   readonly code = 'unavailable'
 }
 
-/** A defect, of the service or of what stands before it: it answered, but not what docs/reference/jobs.md promises. */
+/** A defect of the service or of a proxy before it: an answer that docs/reference/jobs.md does not allow. */
 export const notAsPromised = (job: string): Error => new Error(`The answer to "${job}" is not what it must be.`)

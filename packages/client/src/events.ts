@@ -16,7 +16,7 @@ const TOLERANCE_MS = 300_000
 export type EventHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * The events of a delivery, and its id. `body` is what came, byte by byte: parsed and written again it is another.
+ * The events of a delivery, and its id. `body` must be the bytes that came: parsed and written again they differ.
  * `secrets` are those of the endpoint, one or, while it is rotated, two. Throws EventsRefused when it is not signed with
  * any of them, or was signed more than five minutes before or after `nowMs`.
  */
@@ -43,7 +43,7 @@ export function verifyEvents(
   return { id, events: eventsOf(typeof body === 'string' ? body : Buffer.from(body).toString()) }
 }
 
-/** Whether an event is news, by the highest `seq` that is known of its message or campaign; true where it has none. */
+/** Whether an event is new, by the highest `seq` that is known of its message or campaign; true for one without `seq`. */
 export const isNews = (event: LanewayEvent, known: number | undefined): boolean =>
   !('seq' in event.data) || known === undefined || event.data.seq > known
 
@@ -71,7 +71,7 @@ function eventsOf(text: string): LanewayEvent[] {
   return list
 }
 
-/** It is signed by Laneway: that it is an event is enough to know. */
+/** Laneway has signed it, so no more needs to be checked. */
 function isEvent(value: unknown): value is LanewayEvent {
   const { type, timestamp, data } = membersOf(value)
   return typeof type === 'string' && typeof timestamp === 'string' && typeof membersOf(data).event_id === 'string'

@@ -1,5 +1,5 @@
-// One request to the service: asked again until it is answered or the time is over, its refusals and failures as the
-// client's errors.
+// One request to the service: repeated until it is answered or the time is over, its refusals and failures as the client's
+// errors.
 import { membersOf, readRefusal } from './contract.ts'
 import { type LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 import { ANSWER_LIMIT_MS, type Lifetime } from './transport.ts'
@@ -79,7 +79,7 @@ const AWAY = new Set([502, 503, 504])
 /** Too many requests; Retry-After says when to repeat. */
 const TOO_MUCH = 429
 
-/** Laneway answers one of those with this code when it is WhatsApp that does not hand something over. */
+/** Laneway answers one of those with this code when WhatsApp does not deliver a file. */
 const FINAL = new Set(['media_unavailable'])
 
 /** A request that may be made again when it got no answer. */

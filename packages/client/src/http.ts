@@ -1,7 +1,7 @@
-// Asking over HTTP: each job of the contract as the request that asks for the same.
+// The transport over HTTP: each job of the contract as the equivalent request.
 //
 // A request that got no answer is made again until the time is over. Sends and new campaigns carry an idempotency key
-// for that, one of the caller's or a new one; everything else says how something shall be, so asking twice is harmless.
+// for that, one of the caller's or a new one; everything else sets a state, so that a repeat is harmless.
 import { randomUUID } from 'node:crypto'
 import { isAnswer, membersOf } from './contract.ts'
 import { notAsPromised } from './errors.ts'
@@ -13,7 +13,7 @@ import type { IntakeJob, IntakeRequests } from './types.ts'
 const AT_ONCE = 20
 
 type JobRequest = HttpRequest & {
-  /** What of the answer's body is the answer of the job. */
+  /** Takes the job's answer from the body. */
   answer: (body: Readonly<Record<string, unknown>>) => unknown
 }
 

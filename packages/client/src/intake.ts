@@ -1,4 +1,4 @@
-// Asking through the intake queue: adds jobs and waits until a worker has ended them.
+// The transport through the intake queue: adds jobs and waits until a worker has ended them.
 //
 // The wait is polling with a growing delay, one round trip for all jobs that are still open. BullMQ's own way to wait
 // needs a connection that reads every event of every client's jobs, and loses events when it falls behind.
@@ -36,7 +36,7 @@ export async function openIntake(redisUrl: string, apiKey: string, life: Lifetim
   ): Promise<Reply<J>[]> {
     const deadline = performance.now() + timeoutMs
     const addedAtMs = Date.now()
-    // Added again under the same id and time after a lost connection, a job asks for nothing twice.
+    // Added again under the same id and time after a lost connection, a job does nothing twice.
     const jobs = requests.map((fields) => ({
       id: `client-${randomUUID()}`,
       addedAtMs,

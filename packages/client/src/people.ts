@@ -11,7 +11,7 @@ import type { Conversation, ConversationMessage, OptOut, ReceivedMessage } from 
 /** Items asked for at a time. */
 const PAGE = 500
 
-/** All items of a list, from its first page to its last; the wait holds for each page. Leave the loop to ask no further. */
+/** All items of a list, from its first page to its last; the wait holds for each page. Leave the loop to stop. */
 async function* everyItem<T>(
   caller: HttpCaller,
   path: string,
@@ -94,7 +94,7 @@ export interface ReceivedFile {
   /** Its media type. People may have sent anything: do not show it as a page of your own. */
   type: string
   name: string
-  /** How many, where WhatsApp says so. */
+  /** Their number, if WhatsApp gives it. */
   bytes: number | undefined
   /** Read it to its end or cancel it. It fails when the file ends too early. */
   body: ReadableStream<Uint8Array>
@@ -168,7 +168,7 @@ function nameIn(disposition: string): string {
   try {
     if (encoded !== undefined) return decodeURIComponent(encoded)
   } catch {
-    // Not what it says: the plain form is there as well.
+    // Not encoded as declared: the plain form is there as well.
   }
   const [, quoted, bare] = /filename=(?:"((?:[^"\\]|\\.)*)"|([^;]+))/i.exec(disposition) ?? []
   return quoted?.replace(/\\(.)/g, '$1') ?? bare?.trim() ?? 'file'

@@ -1,4 +1,4 @@
-// The intake queue in Redis: adding jobs, and reading how they ended. All that the client knows of BullMQ and of Redis.
+// The intake queue in Redis: adding jobs, and reading how they ended. All use of BullMQ and Redis by the client is here.
 import { Queue } from 'bullmq'
 import { ReplyError } from 'ioredis'
 import { RedisAddressError } from '../../../src/kernel/redis-address.ts'
@@ -11,7 +11,7 @@ import type { IntakeJob, Refusal } from './types.ts'
 /** How long Redis may take to answer at first. */
 const CONNECT_LIMIT_MS = 10_000
 
-/** A job to be added. Adding the same one again, with its id and its time, asks for nothing twice. */
+/** A job to be added. Adding the same one again, with its id and its time, does nothing twice. */
 export interface NewIntakeJob {
   id: string
   addedAtMs: number
@@ -30,7 +30,7 @@ export type IntakeJobState =
 export interface IntakeQueue {
   /** Adds jobs in one round trip. When it rejects, some may have been added: adding all of them again is safe. */
   add(jobs: readonly NewIntakeJob[]): Promise<void>
-  /** How these jobs stand, in their order, in one round trip. */
+  /** The states of these jobs, in their order, in one round trip. */
   read(ids: readonly string[]): Promise<IntakeJobState[]>
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export async function openIntakeQueue(redisUrl: string): Promise<IntakeQueue> {
     prefix: INTAKE_PREFIX,
     // Its settings are the workers' to make.
     skipMetasUpdate: true,
-    // Otherwise a connection that breaks while the version is asked for leaves the queue unusable for good.
+    // Otherwise a connection that breaks while the version is read leaves the queue unusable for good.
     skipVersionCheck: true,
   })
   // The connection has reported it already.

@@ -4,7 +4,7 @@ import { type LanewayError, LanewayRefused } from './errors.ts'
 import { ANSWER_LIMIT_MS, askOne, type Lifetime, type Transport } from './transport.ts'
 import type { MessageState } from './types.ts'
 
-/** How a message stands. */
+/** The status of a message. */
 export interface MessageStatus {
   id: string
   status: MessageState
@@ -21,31 +21,31 @@ export const isOutcome = ({ status }: MessageStatus): boolean => OUTCOMES.includ
 const FIRST_DELAY_MS = 50
 const DELAY_GROWTH = 1.5
 const LONGEST_DELAY_MS = 10_000
-/** Messages asked for in one go; more would hold up whatever else is asked. */
+/** Messages read in one go; more would hold up all other requests. */
 const AT_ONCE = 500
 
 /** How long messages are followed, and what is called when no answer came. */
 export interface FollowOptions {
   /** Ends then at the latest, on the clock of `performance`. */
   deadline?: number
-  /** Called with the reason when there was no answer; the client asks again all the same. */
+  /** Called with the reason when there was no answer; the client tries again all the same. */
   onSilence?: (error: LanewayError) => void
 }
 
 /** Statuses of messages, read once or followed. */
 export interface Statuses {
-  /** How a message stands; rejects with LanewayRefused when the account has it not. */
+  /** The status of a message; rejects with LanewayRefused when the account does not have it. */
   read(id: string, timeoutMs?: number): Promise<MessageStatus>
   /**
    * Each status of each message: the present one first, then every change that is seen, until all have an outcome. A
-   * status that lasts shorter than the delay between two looks may be passed over.
+   * status that lasts shorter than the delay between two polls may be missed.
    */
   follow(ids: Iterable<string>, options?: FollowOptions): AsyncGenerator<MessageStatus>
 }
 
 /** The statuses of a connected client. Every wait in them ends with LanewayUnavailable when `life` ends. */
 export function openStatuses(transport: Transport, life: Lifetime): Statuses {
-  /** How these messages stand, in their order; undefined for those without an answer. */
+  /** The statuses of these messages, in their order; undefined for those without an answer. */
   async function look(
     ids: readonly string[],
     timeoutMs: number,

@@ -1,4 +1,4 @@
-// The two ways to Laneway, intake.ts and http.ts, as the rest of the client knows them: ask for something, get a reply. And
+// What the two transports, intake.ts and http.ts, have in common for the rest of the client: a request in, a reply out. And
 // the lifetime of a client: everything that waits in it ends when it is closed.
 import { setTimeout as delay } from 'node:timers/promises'
 import { type LanewayError, LanewayUnavailable } from './errors.ts'

@@ -38,9 +38,9 @@ export type ServiceContent = z.input<typeof serviceContentSchema>
 /** An approved template, filled in. */
 export type TemplateContent = z.input<typeof templateMessageContent>
 
-/** That a person wants no advertising. `source` `word`: they wrote a stop word; `provider`: WhatsApp said so. */
+/** That a person wants no advertising. `source` `word`: they wrote a stop word; `provider`: WhatsApp reported it. */
 export type OptOut = z.output<typeof optOutSchema>
-/** Whether a person may be written to. Times are ISO 8601; `open` is null where the provider does not tell. */
+/** Whether a person may be written to. Times are ISO 8601; `open` is null where the provider does not report it. */
 export type Conversation = z.output<typeof conversationSchema>
 /** What a received message holds besides its words. A field is there only when the message has it. */
 export type ReceivedParts = z.output<typeof receivedPartsSchema>

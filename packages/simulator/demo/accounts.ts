@@ -23,8 +23,8 @@ import { seedDemo } from './seed.ts'
 const INBOUND_LIMIT_MS = 10_000
 
 /**
- * The demo accounts on this Redis, seeded if need be; undefined when it holds accounts that this data folder knows
- * nothing of. `config.redisUrl` says which Redis was asked for, `redisUrl` where it is.
+ * The demo accounts on this Redis, seeded if need be; undefined when it holds accounts that are not in this data folder.
+ * `config.redisUrl` is the configured Redis, `redisUrl` the address in use.
  */
 export async function openDemo(
   config: Config,
@@ -60,7 +60,7 @@ export async function openDemo(
 async function withOperator(redis: Redis, config: Config, demo: DemoRecord): Promise<DemoRecord> {
   const known = demo.main.operator_key
   if (known !== undefined && (await findCredential(redis, known))) return demo
-  // Dies before it is written down: a key that nobody has stays on the list, and can be revoked there.
+  // Dying before it is written leaves a key that nobody has on the list, where it can be revoked.
   const { secret } = await createCredential(redis, NO_ACCOUNT, [OPERATOR], Date.now(), 0, 'demo operator key')
   const record = { ...demo, main: { ...demo.main, operator_key: secret } }
   writeDemoRecord(config.dataDir, config.redisUrl, record)

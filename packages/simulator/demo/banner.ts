@@ -1,4 +1,4 @@
-// What `npm start` says of the demo: the keys, and commands that can be copied as they stand.
+// What `npm start` prints about the demo: the keys, and commands that can be copied unchanged.
 import { type BannerLines, styled } from '../../../src/start/everything.ts'
 import type { DemoRecord, Urls } from './record.ts'
 

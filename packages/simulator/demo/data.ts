@@ -7,7 +7,7 @@ import type { NewSender } from '../../../src/accounts/add-sender.ts'
 import type { Permission } from '../../../src/accounts/credentials.ts'
 import { templateSchema } from '../../../src/model/templates/template.ts'
 
-/** Folder of the gallery files and templates that stand beside this file. */
+/** Folder of the gallery files and templates beside this file. */
 export const demoFilesDir = fileURLToPath(new URL('files', import.meta.url))
 
 /** What the simulator is given as token or api_key; it takes any. */

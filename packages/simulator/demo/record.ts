@@ -26,7 +26,7 @@ const accountSchema = z.object({
   tag_ids: ids,
 })
 
-/** Everything that demo.json says but for the addresses, which may change with every start. */
+/** Everything in demo.json but the addresses, which may change with every start. */
 export const recordSchema = z.object({
   main: accountSchema.extend({
     admin_key: z.string(),

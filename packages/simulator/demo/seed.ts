@@ -32,7 +32,7 @@ interface Deps {
 type SeededGallery = Pick<DemoRecord['main'], 'folder_ids' | 'file_ids'> &
   Partial<Pick<DemoRecord['main'], 'system_folder_id' | 'trashed_file_id' | 'trashed_file_folder_id'>>
 
-/** Creates both demo accounts and returns everything that demo.json says about them. */
+/** Creates both demo accounts and returns everything that demo.json has about them. */
 export async function seedDemo(deps: Deps): Promise<DemoRecord> {
   const main = await seedAccount(deps, demoAccounts.main)
   const record = {
@@ -98,7 +98,7 @@ async function seedSenders(deps: Deps, account: number, { senders }: DemoAccount
 
 const notBusy = async (): Promise<undefined> => undefined
 
-/** A start that was killed while it seeded has left its senders to an account that nobody knows. */
+/** A start that was killed while it seeded has left its senders to an account that nobody uses. */
 async function addOrTakeOver(redis: Redis, sender: NewSender): Promise<number> {
   try {
     return await addSender(redis, sender)

@@ -129,26 +129,26 @@ function launchSimulator(
   }
 }
 
-/** The address it listens on, sent over the channel; a StartError with its own words when it ends instead. */
+/** The address it listens on, sent over the channel; a StartError with its last output when it ends instead. */
 function listening(child: ChildProcess, dataDir: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const ended = () => {
-      reject(new StartError(`The simulator did not start: ${lastWords(dataDir)}`))
+      reject(new StartError(`The simulator did not start: ${lastOutput(dataDir)}`))
     }
     child.once('message', (message) => {
       // From now on its end is no failure to start.
       child.off('exit', ended)
-      const said = listeningSchema.safeParse(message)
+      const report = listeningSchema.safeParse(message)
       if (said.success) resolve(said.data.listening)
-      else reject(new StartError('The simulator did not say where it listens.'))
+      else reject(new StartError('The simulator did not report its address.'))
     })
     child.once('exit', ended)
     child.once('error', reject)
   })
 }
 
-/** What it said in the end, if that can be read. */
-function lastWords(dataDir: string): string {
+/** Its last output, if that can be read. */
+function lastOutput(dataDir: string): string {
   try {
     return readFileSync(join(dataDir, 'simulator.log'), 'utf8').trim()
   } catch (error) {

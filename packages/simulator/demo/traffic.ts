@@ -34,7 +34,7 @@ export interface Target {
 
 export type DemoTraffic = ReturnType<typeof createDemoTraffic>
 
-/** Traffic that does not run, and cannot until `aim` has said where it goes. `runsMs`: it ends by itself after so long. */
+/** Traffic that does not run, and cannot until `aim` has set its target. `runsMs`: it ends by itself after so long. */
 export function createDemoTraffic(log: Log, runsMs = RUNS_MS) {
   let target: Target | undefined
   let running: { stop: () => void } | undefined
@@ -132,7 +132,7 @@ const definitionOf = (sender: string): object => ({
   recipients: { rows: { phone: 'phone' } },
 })
 
-/** Every hundredth stands twice, and the first few misbehave. */
+/** Every hundredth appears twice, and the first few misbehave. */
 const rowOf = (i: number): string => {
   const bad = [...new Set(BAD_NUMBERS)][i]
   return `+1555010${bad ?? 3_000 + (i % 100 === 0 ? i - 1 : i)},P${i}`

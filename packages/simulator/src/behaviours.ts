@@ -114,8 +114,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     timeline: SILENT,
   }),
   row('0405', 'late-webhooks', 'Every status update comes 10 seconds later than usual.', { timeline: LATE }),
-  row('0406', 'skips-delivered', 'Sent, then read; no update says delivered.', { timeline: SKIPS_DELIVERED }),
-  row('0407', 'failed-after-delivered', 'Sent and delivered; then an update says failed with code 131026.', {
+  row('0406', 'skips-delivered', 'Sent, then read, without an update to delivered.', { timeline: SKIPS_DELIVERED }),
+  row('0407', 'failed-after-delivered', 'Sent and delivered; then an update to failed with code 131026.', {
     timeline: FAILS_AFTER_DELIVERY,
   }),
 ]

@@ -55,7 +55,7 @@ export class ChatProduct {
   readonly webhooks: Webhooks
   /** What message info answers, by id. */
   readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
-  /** What the Graph API knows besides messages. */
+  /** The data of the Graph API besides messages. */
   readonly graph = new GraphAccount()
   /** Files that people have sent. */
   readonly media = new MediaFiles()
@@ -138,7 +138,7 @@ export class ChatProduct {
     )
   }
 
-  /** Where an accepted message stands now; null before it is sent. */
+  /** The present status of an accepted message; null before it is sent. */
   standing(facts: MessageFacts): StatusUpdate | null {
     const fate = facts.fateNumber === null ? undefined : behaviourOfNumber(facts.fateNumber)
     return standingOf(fate?.timeline ?? ARRIVES, facts.acceptedMs, this.config, Date.now())
@@ -149,7 +149,7 @@ export class ChatProduct {
     this.ledger.close()
   }
 
-  /** What a webhook tells of a message. */
+  /** Makes webhook changes from the updates of a message. */
   #announcerOf(
     id: string,
     submission: Submission,

@@ -1,5 +1,5 @@
 // The Cloud API wire: `POST /v{n}.{m}/{phone-number-id}/messages` with a bearer token. Refusals come in
-// WhatsApp's own envelope; what becomes of an accepted message is told by webhook only.
+// WhatsApp's own envelope; what becomes of an accepted message is reported by webhook only.
 
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -88,7 +88,7 @@ export async function serveCloud(product: ChatProduct, request: IncomingMessage,
   return answerTo(verdict, acknowledge, errorEnvelope)
 }
 
-/** What webhooks say that a template is: as the account lists it. */
+/** The category of a template in webhooks: as the account lists it. */
 function priceOf(
   graph: GraphAccount,
   { name, language }: { name: string; language: string },
@@ -152,7 +152,7 @@ function errorEnvelope(refusal: Refusal): { error: Record<string, unknown> } {
   }
 }
 
-/** What WhatsApp says of a path, or a method, that it does not serve. */
+/** WhatsApp's answer to a path, or a method, that it does not serve. */
 function noSuchObject(request: IncomingMessage, path: string): Answer {
   const message =
     `Unsupported ${String(request.method).toLowerCase()} request. Object with ID '${excerpt(path.split('/')[2])}' ` +

@@ -44,7 +44,7 @@ export const controlSchema = z
     throughput: z.int().min(1).max(100_000).nullable().optional(),
     /** Hidden rules of portfolios; null switches all off. */
     physics: plansSchema.nullable().optional(),
-    /** What the Graph API answers of templates, numbers, accounts and tokens. */
+    /** What the Graph API answers about templates, numbers, accounts and tokens. */
     account: accountControlSchema.optional(),
     /** Every link of a file is refused with 429 where WhatsApp fetches it. */
     links_refused: z.boolean().optional(),

@@ -1,5 +1,5 @@
-// What the Graph API knows besides messages: the templates of a WhatsApp Business Account, its numbers, its apps, and the token.
-// Any id is an account, and any other id a number of it; what is so of all of them, `POST /_control` sets with `account`.
+// The data of the Graph API besides messages: the templates of a WhatsApp Business Account, its numbers, its apps, and the token.
+// Any id is an account, and any other id a number of it; `account` of `POST /_control` sets the values of all of them.
 
 import { z } from 'zod'
 import { BoundedMap } from './bounded-map.ts'
@@ -7,8 +7,8 @@ import { BoundedMap } from './bounded-map.ts'
 const fields = z.record(z.string(), z.unknown())
 
 /**
- * `account` of `POST /_control`: what is given holds from now on, of `number`, `business` and `token` each field by itself;
- * `reset` begins with all as it was at first.
+ * `account` of `POST /_control`: given values apply from now on, those of `number`, `business` and `token` field by field;
+ * `reset` first restores the initial values.
  */
 export const accountControlSchema = z.strictObject({
   reset: z.literal(true).optional(),
@@ -18,7 +18,7 @@ export const accountControlSchema = z.strictObject({
   templates: z.union([z.array(fields).max(20_000), z.int().min(0).max(20_000)]).optional(),
   /** Templates of one page at most. */
   page: z.int().min(1).max(1_000).optional(),
-  /** The next so many questions are answered with this code. */
+  /** The next so many requests are answered with this code. */
   refuse: z
     .strictObject({
       code: z.int(),
@@ -91,7 +91,7 @@ const madeUp = (i: number): Record<string, unknown> => ({
 /** The accounts, numbers and tokens of the Graph API. */
 export class GraphAccount {
   #state = usual()
-  /** Questions so far. */
+  /** Requests so far. */
   asked = 0
   /** Numbers that were asked for; the latest are enough. */
   readonly #known = new BoundedMap<true>(1_000)
@@ -106,7 +106,7 @@ export class GraphAccount {
     return true
   }
 
-  /** Changes what is so; returns what `POST /_control` then shows. */
+  /** Changes the values; returns what `POST /_control` then shows. */
   set(change: AccountControl): void {
     if (change.reset) this.#state = usual()
     const state = this.#state
@@ -131,7 +131,7 @@ export class GraphAccount {
     return { waba_id: wabaId, templates: templates.length, page, refuse, paging, asked: this.asked }
   }
 
-  /** The refusal that stands for the next question, if one does. */
+  /** The refusal of the next request, if there is one. */
   refusal(): Refusing | null {
     const { refuse } = this.#state
     if (refuse === null) return null
@@ -140,7 +140,7 @@ export class GraphAccount {
     return refuse
   }
 
-  /** Whether the token knows an account of this id. */
+  /** Whether the token may see an account of this id. */
   isAccount = (id: string): boolean => this.#state.wabaId === null || this.#state.wabaId === id
 
   /** A page of the list; `base` is the address of the list, with the token in its query, as WhatsApp writes it. */
@@ -199,7 +199,7 @@ export class GraphAccount {
     return given({ ...known, ...this.#state.business })
   }
 
-  /** What `debug_token` says. */
+  /** The answer of `debug_token`. */
   token(): Record<string, unknown> {
     const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging']
     const known = {

@@ -1,4 +1,4 @@
-// Questions of the Graph API: `GET /v{n}.{m}/{id}` with `fields`, `/{id}/message_templates`, `/{id}/phone_numbers`,
+// Reads of the Graph API: `GET /v{n}.{m}/{id}` with `fields`, `/{id}/message_templates`, `/{id}/phone_numbers`,
 // `/{id}/subscribed_apps`, `/debug_token`; two commands that set a number up: `POST /{id}/register`,
 // `POST /{id}/subscribed_apps`; and `DELETE /{id}/contact_book` of a person.
 
@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Answer } from './answers.ts'
 import type { GraphAccount } from './graph-account.ts'
 
-/** A question as it is asked: `token` is the bearer's, which has been checked. */
+/** A request; `token` is the bearer's, which has been checked. */
 interface Question {
   request: IncomingMessage
   path: string
@@ -22,7 +22,7 @@ const PATH = /^\/v\d+\.\d+\/(debug_token|\d+)(?:\/(\w+))?$/
 const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9]+$/
 const NUMBER_FIELD = /display_phone_number|quality_rating|throughput|name_status|messaging_limit/
 
-/** Answers a question; undefined where the path is none of these. */
+/** Answers a request; undefined where the path is none of these. */
 export function serveGraph(
   account: GraphAccount,
   { request, path, query, token }: Question,

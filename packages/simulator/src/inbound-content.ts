@@ -15,7 +15,7 @@ export const INBOUND_TYPES = [
   ...['location', 'contacts', 'reaction', 'order', 'edit', 'revoke', 'system', 'unsupported'],
 ] as const
 
-/** What somebody asks to be received. */
+/** A request for a received message. */
 interface Asked {
   type: string
   text: string

@@ -10,7 +10,7 @@ export type JsonBody = { body: Record<string, unknown> } | { unreadable: string 
 
 /**
  * Reads the body; an empty one is an empty object. Rejects when the connection breaks off.
- * @param type whether the content type must say JSON, as the wires want it, or may be anything, as people with curl do
+ * @param type whether the content type must be JSON, as on the wires, or may be anything, as people with curl send it
  */
 export async function readJsonBody(request: IncomingMessage, type: 'json' | 'any'): Promise<JsonBody> {
   const bytes = await readBytes(request)
@@ -27,7 +27,7 @@ export async function readJsonBody(request: IncomingMessage, type: 'json' | 'any
   }
 }
 
-/** Null when there are too many; the rest is then read and thrown away, so that the answer can still be heard. */
+/** Null when there are too many; the rest is then read and thrown away, so that the client still gets the answer. */
 function readBytes(request: IncomingMessage): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

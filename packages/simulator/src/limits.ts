@@ -52,7 +52,7 @@ export class Limits {
 
   /** A person wrote to a business number: this opens the window for that number, and for the partner wire. */
   noteInbound(phoneNumberId: string, from: string, nowMs: number): void {
-    // the partner wire does not say which phone number id stands behind an api_key
+    // the partner wire does not show which phone number id belongs to an api_key
     this.#lastInbound.set(conversation(phoneNumberId, from), nowMs)
     this.#lastInbound.set(conversation('', from), nowMs)
   }

@@ -1,5 +1,5 @@
 // The address for marketing (`/marketing_messages`), which takes approved marketing templates and nothing else, and the
-// clicks that it tells of. A template that the account does not list is taken for marketing.
+// clicks that it reports. A template that the account does not list is taken for marketing.
 
 import { z } from 'zod'
 import type { Refusal } from './chat-errors.ts'

@@ -1,5 +1,5 @@
-// Files that people have sent: `GET /v25.0/{id}` says where one is, and `GET /_media/{id}` hands it over, both to whoever
-// shows a token that the simulator takes.
+// Files that people have sent: `GET /v25.0/{id}` returns the address of one, and `GET /_media/{id}` its bytes, both for any token
+// that the simulator accepts.
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BoundedMap } from './bounded-map.ts'
@@ -29,7 +29,7 @@ export class MediaFiles {
     return this.#files.get(id)
   }
 
-  /** What the API says of a file; undefined when there is none. */
+  /** The API's description of a file; undefined when there is none. */
   described(id: string, request: IncomingMessage): Record<string, unknown> | undefined {
     const file = this.get(id)
     if (file === undefined) return undefined

@@ -1,5 +1,5 @@
 // The shape of a send request on each wire, as zod schemas: fields, limits and what the wires disagree on. Limits are
-// WhatsApp's published ones. The components of a template are looked at in template-check.ts, because there the
+// WhatsApp's published ones. The components of a template are checked in template-check.ts, because there the
 // error codes depend on more than the shape.
 
 import { z } from 'zod'
@@ -180,7 +180,7 @@ const template = z.strictObject({
 
 export type Template = z.infer<typeof template>
 
-/** What tells a template from all others. */
+/** What identifies a template. */
 export const templateName = ({ name, language }: Template) => ({ name, language: language.code })
 export type Component = NonNullable<Template['components']>[number]
 

@@ -1,5 +1,5 @@
 // Starts the simulator: one HTTP server for both wires of WhatsApp and for the underscore paths, with which
-// tests and people look at it and control it.
+// tests and people inspect and control it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -77,7 +77,7 @@ async function answerOf(
   if (path.startsWith('/_media/') && request.method === 'GET') return serveMedia(product, request, path)
   if (!path.startsWith('/_')) return partner.serve(request, path)
   if (request.headers.origin !== undefined) {
-    // A browser says so of every POST: no page that somebody looks at may have webhooks signed and sent anywhere.
+    // A browser marks every POST like this: no web page may have webhooks signed and sent anywhere.
     return { http: 403, body: { message: 'The simulator takes no requests from web pages.' } }
   }
   switch (`${request.method} ${path}`) {
@@ -106,7 +106,7 @@ async function answerOf(
   }
 }
 
-/** Parses the body of an underscore path and answers with what came of it, or 400 and a sentence naming the fields. */
+/** Parses the body of an underscore path and answers with the result, or 400 and a sentence naming the fields. */
 async function answerControl<Body>(
   request: IncomingMessage,
   schema: z.ZodType<Body>,

@@ -1,5 +1,5 @@
-// What WhatsApp refuses in the components of a template message. It knows every approved template; the
-// simulator knows none, so it holds each component to the rules that all templates share: numbers of parameters where
+// What WhatsApp refuses in the components of a template message. WhatsApp has every approved template; the
+// simulator has none, so it checks each component against the rules that all templates share: numbers of parameters where
 // they are fixed, kinds of parameters, whitespace, lengths, card numbers. Types compare without regard to case.
 
 import { z } from 'zod'
@@ -114,7 +114,7 @@ function bodyFault(parameters: Parameter[]): Refusal | null {
 
 function buttonFault(component: Component, parameters: Parameter[], at: string, wire: Wire): Refusal | null {
   const { index } = component
-  // the partner's interface says that an index is a string; WhatsApp itself takes numbers too
+  // the partner's interface defines an index as a string; WhatsApp itself takes numbers too
   const isTaken = typeof index === 'string' || (wire === 'cloud' && typeof index === 'number')
   if (!isTaken || !/^\d$/.test(String(index)))
     return { code: 100, details: `Param ${at}['index'] must be a button's place, "0" to "9".` }

@@ -1,5 +1,5 @@
-// What happens to an accepted message afterwards: the steps from sent to read or failed, as data, and the two questions
-// asked of them: which updates are due when (webhooks of the Cloud API wire), and where a message stands now (lookups
+// What happens to an accepted message afterwards: the steps from sent to read or failed, as data, and two functions of
+// them: which updates are due when (webhooks of the Cloud API wire), and the present status of a message (lookups
 // of the partner wire). Both are computed from the moment of acceptance; no timer belongs to a message.
 
 import type { ChatErrorCode } from './chat-errors.ts'
@@ -30,7 +30,7 @@ export interface Timeline {
   steps: readonly Step[]
   /** Milliseconds added to every step. */
   lateByMs?: number
-  /** No webhook tells of these steps; only lookups show them. */
+  /** No webhook reports these steps; only lookups show them. */
   silent?: true
   /** The first step's webhook is posted, and answered, before the request itself is. */
   firstBeforeAnswer?: true
@@ -72,7 +72,7 @@ export interface StatusUpdate {
   status: Status
   /** Epoch ms at which the update leaves. */
   dueMs: number
-  /** Epoch ms that the update says it happened. */
+  /** When it happened according to the update, epoch ms. */
   happenedMs: number
   code?: ChatErrorCode
 }
@@ -94,7 +94,7 @@ export function updatesOf(timeline: Timeline, acceptedMs: number, delays: Delays
 /** A failure after the message arrived does not take the arrival back. */
 const RANK = { sent: 1, failed: 2, delivered: 3, read: 4 } satisfies Record<Status, number>
 
-/** Where a message stands at `nowMs`: the furthest of the steps that are due, or null when none is yet. */
+/** The status of a message at `nowMs`: the furthest of the steps that are due, or null when none is yet. */
 export function standingOf(timeline: Timeline, acceptedMs: number, delays: Delays, nowMs: number): StatusUpdate | null {
   let furthest: StatusUpdate | null = null
   for (const update of updatesOf(timeline, acceptedMs, delays)) {

@@ -155,7 +155,7 @@ function faultOf(form: Form | undefined): string | undefined {
 
 const MEDIA = new Set(['image', 'video', 'document', 'audio', 'sticker', 'gif'])
 
-/** Every medium that a message names, wherever it stands. */
+/** Every medium that a message names, at any depth. */
 export function mediaIn(value: unknown, path = ''): NamedMedium[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, each]): NamedMedium[] => {

@@ -6,7 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { RESERVED_PREFIX } from './behaviours.ts'
 
-/** What an outbound id says about its message. */
+/** The facts about a message in its outbound id. */
 export interface MessageFacts {
   wire: 'partner' | 'cloud'
   /** Recipient, digits. */
@@ -58,7 +58,7 @@ export function readOutboundId(id: string): MessageFacts | null {
   }
 }
 
-/** Tells an id that was given out from one that somebody made up; it guards against nothing else. */
+/** Distinguishes an id that was issued from one that somebody made up; it guards against nothing else. */
 function checksum(to: string, body: string): string {
   return crc32(`${to}:${body}`).toString(16).padStart(8, '0').toUpperCase()
 }

@@ -14,7 +14,7 @@ export interface TrackedMessage {
   to: string
   opaque: string | null
   category: PricedAs
-  /** No status says that it was delivered, so that the reading tells its price. */
+  /** No status `delivered` comes, so that `read` carries its price. */
   skipsDelivered?: boolean
 }
 
@@ -34,7 +34,7 @@ export interface InboundMessage {
   content: Record<string, unknown>
 }
 
-/** What WhatsApp tells besides messages. */
+/** An update of WhatsApp besides messages. */
 export interface News {
   field: string
   value: Record<string, unknown>
@@ -43,7 +43,7 @@ export interface News {
 }
 
 /**
- * One thing that a webhook tells; without an account at WhatsApp it is of the one that owns every number. `told` is called
+ * One change in a webhook; without an account at WhatsApp it is of the one that owns every number. `told` is called
  * with the time (epoch ms) at which it was answered with 200.
  */
 export type Change = (
@@ -100,7 +100,7 @@ function messageFields(changes: readonly Change[]): { field: string; value: unkn
   })
 }
 
-/** Each with an entry of its own, which alone says when it happened. */
+/** Each with an entry of its own, whose time is the only one. */
 function newsEntry(id: string, change: Change): object[] {
   if (!('news' in change)) return []
   const { field, value, atMs } = change.news
@@ -126,7 +126,7 @@ function statusOf(message: TrackedMessage, update: StatusUpdate): Record<string,
   }
 }
 
-/** WhatsApp tells the price when a message was sent, and once more when it has arrived. */
+/** WhatsApp reports the price when a message was sent, and once more when it has arrived. */
 const isPriced = ({ skipsDelivered = false }: TrackedMessage, { status }: StatusUpdate): boolean =>
   status === 'sent' || status === 'delivered' || (status === 'read' && skipsDelivered)
 

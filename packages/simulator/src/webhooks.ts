@@ -68,7 +68,7 @@ export class Webhooks {
     this.#counts.waiting += 1
   }
 
-  /** Posts changes at once and tells whether they were answered with 200; if not they are repeated like any other. */
+  /** Posts changes at once and resolves to whether they were answered with 200; if not they are repeated like any other. */
   deliver(changes: Change[]): Promise<boolean> {
     this.#counts.waiting += changes.length
     return this.#send({ changes, failures: 0 })
@@ -164,6 +164,6 @@ export class Webhooks {
   }
 }
 
-// Nothing leaves before it is due: what it tells is true only from then on.
+// Nothing leaves before it is due: its content is true only from then on.
 const tickAfter = (epochMs: number): number => Math.ceil(epochMs / TICK_MS)
 const tickBefore = (epochMs: number): number => Math.floor(epochMs / TICK_MS)

@@ -30,7 +30,7 @@ export const senderDocumentSchema = z
     waba_id: z.string().nullable().describe('Account at WhatsApp that it belongs to; null while it is not known.'),
     rate: z.number().describe('Messages per second.'),
     portfolio: z.int().nullable().describe('Business portfolio whose daily limit it shares.'),
-    follow_provider: z.boolean().describe('Whether its rate and limits follow what WhatsApp tells.'),
+    follow_provider: z.boolean().describe('Whether its rate and limits follow WhatsApp’s reports.'),
     marketing_route: marketingRouteSchema.describe(
       'Where its marketing templates go, unless a campaign says otherwise.',
     ),

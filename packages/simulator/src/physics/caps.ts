@@ -1,6 +1,6 @@
 // People who have had enough marketing. A cap begins with the first message to a person who is drawn for one and lasts a
-// day from the time that the business is told; what comes within it is refused again, and once the business has been told it
-// is the business's fault.
+// day from the time that the business learns of it; further messages within it are refused, and are the business's fault once
+// it has learned of the cap.
 
 import { happens } from './chance.ts'
 import type { Plan } from './plan.ts'
@@ -30,7 +30,7 @@ export class Caps {
     this.#dayMs = day_ms
   }
 
-  /** Whether a marketing message to this person is capped; `reportMs`: when a webhook would tell of it. */
+  /** Whether a marketing message to this person is capped; `reportMs`: when a webhook would report it. */
   judge(to: string, nowMs: number, reportMs: number): Capped | null {
     const known = this.#caps.get(to)
     const inAnswer = this.#isToldInAnswer(to)
@@ -42,7 +42,7 @@ export class Caps {
     const times = known?.times ?? 0
     const chance = times === 0 ? share : again
     if (!happens(chance, this.#seed, `cap ${to} ${times}`)) return null
-    // A webhook tells the time in whole seconds.
+    // The time in a webhook is in whole seconds.
     const untilMs = (inAnswer ? nowMs : Math.floor(reportMs / 1000) * 1000) + this.#dayMs
     this.#caps.set(to, { toldMs: inAnswer ? nowMs : null, untilMs, times: times + 1 })
     return { inAnswer, knownMs: null, untilMs, told: this.#teller(to) }

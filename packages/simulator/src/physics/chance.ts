@@ -1,4 +1,4 @@
-// Chance that can be repeated: what is drawn depends on the seed and on what is asked, and not on the order of asking.
+// Chance that can be repeated: a draw depends on the seed and on its name, and not on the order of draws.
 
 import { createHash } from 'node:crypto'
 

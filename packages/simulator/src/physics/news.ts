@@ -9,7 +9,7 @@ export interface TemplateName {
   language: string
 }
 
-/** What a webhook says, apart from when and of which account. */
+/** The content of a webhook, apart from its time and account. */
 type Told = Pick<News, 'field' | 'value'>
 
 const named = ({ name, language }: TemplateName) => ({

@@ -1,4 +1,4 @@
-// All portfolios whose physics are switched on. They know the Cloud API wire alone, since they tell by webhook.
+// All portfolios whose physics are switched on. For the Cloud API wire alone, since they report by webhook.
 
 import type { Delays } from '../timeline.ts'
 import type { News } from '../webhook-body.ts'

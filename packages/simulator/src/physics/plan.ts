@@ -1,4 +1,4 @@
-// What `POST /_control` takes of physics: the rules of WhatsApp that nobody tells a business beforehand, for the numbers of
+// What `POST /_control` takes of physics: the rules of WhatsApp that a business cannot know beforehand, for the numbers of
 // one business portfolio. Each is off unless it is named; everything that is drawn comes from the seed.
 
 import { z } from 'zod'
@@ -36,7 +36,7 @@ const holds = z.strictObject({
 const budget = z
   .strictObject({
     people,
-    /** The limit is raised to this, and a webhook says so. */
+    /** The limit is raised to this, and a webhook reports it. */
     raised_to: people.optional(),
     /** How long after the physics were switched on. */
     raised_after_ms: duration.optional(),
@@ -62,7 +62,7 @@ const quality = z.strictObject({
 const throughput = z.strictObject({
   /** Messages a second; above it 130429. */
   rate: z.int().min(1).max(1000),
-  /** Messages of a number after which it is raised, and a webhook says so. */
+  /** Messages of a number after which it is raised, and a webhook reports it. */
   raised_after: messages.min(1).optional(),
 })
 

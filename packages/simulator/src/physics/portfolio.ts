@@ -1,4 +1,4 @@
-// The physics of one business portfolio: asks every rule about a message in the order in which WhatsApp would, and says what
+// The physics of one business portfolio: applies every rule to a message in the order in which WhatsApp would, and decides what
 // becomes of it. Nothing here waits: what happens later is known at once, and goes out as webhooks that are due then.
 
 import type { ChatErrorCode } from '../chat-errors.ts'
@@ -18,7 +18,7 @@ import { TemplateQuality } from './template-quality.ts'
 /** What becomes of a message. */
 export type Ruling =
   | { kind: 'refused'; code: ChatErrorCode }
-  /** `updates`: what its webhooks tell, and `told` is called when they have; null: it arrives as usual. */
+  /** `updates`: the updates of its webhooks, and `told` is called when they were answered; null: it arrives as usual. */
   | { kind: 'taken'; isHeld: boolean; updates: StatusUpdate[] | null; told?: (atMs: number) => void }
 
 /** What physics need of the simulator around them. */
