@@ -139,7 +139,7 @@ function listening(child: ChildProcess, dataDir: string): Promise<string> {
       // From now on its end is no failure to start.
       child.off('exit', ended)
       const report = listeningSchema.safeParse(message)
-      if (said.success) resolve(said.data.listening)
+      if (report.success) resolve(report.data.listening)
       else reject(new StartError('The simulator did not report its address.'))
     })
     child.once('exit', ended)
