@@ -53,13 +53,13 @@ const update = (to: string, sender: string, order = '7') => ({
   to,
   sender,
 })
-const post = (messages: unknown, headers: Record<string, string> = {}) =>
-  service.post(path, { messages }, { authorization: `Bearer ${tenant.apiKey}`, ...headers })
+const post = (messages: unknown, headers: Record<string, string> = {}, api = tenant.api) =>
+  api.post(path, { messages }, headers)
 
-async function resultsOf(messages: readonly object[], headers: Record<string, string> = {}) {
-  const { status, body } = await post(messages, headers)
-  expect(status, JSON.stringify(body).slice(0, 500)).toBe(200)
-  return answerSchema.parse(body).results
+async function resultsOf(messages: readonly object[], headers: Record<string, string> = {}, api = tenant.api) {
+  const { status, text, json } = await post(messages, headers, api)
+  expect(status, text.slice(0, 500)).toBe(200)
+  return answerSchema.parse(json).results
 }
 
 const jobsOf = async (lane: number) => Object.values(await lanes.counts(lane)).reduce((sum, each) => sum + each, 0)
@@ -151,8 +151,8 @@ describe('a batch', () => {
   })
 
   test('takes items that are no objects for bad items', async () => {
-    const { body } = await post([image('+491700000007'), 'hello', null, 7, []])
-    const { results } = answerSchema.parse(body)
+    const { json } = await post([image('+491700000007'), 'hello', null, 7, []])
+    const { results } = answerSchema.parse(json)
     expect(results.map(({ id }) => id !== undefined)).toEqual([true, false, false, false, false])
   })
 })
@@ -164,9 +164,9 @@ describe('a request is refused whole', () => {
     ['with an empty list', [], 'expected 1 to 1000 messages, got 0'],
     ['with 1,001 messages', Array.from({ length: 1_001 }, () => 1), 'expected 1 to 1000 messages, got 1001'],
   ])('%s', async (_what, messages, sentence) => {
-    const { status, body } = await post(messages)
-    expect(status).toBe(400)
-    expect(errorOf({ json: body }).details).toEqual([{ path: 'messages', message: sentence }])
+    const answer = await post(messages)
+    expect(answer.status).toBe(400)
+    expect(errorOf(answer).details).toEqual([{ path: 'messages', message: sentence }])
   })
 
   test('over 4 MB, but not below', async () => {
@@ -181,8 +181,8 @@ describe('a request is refused whole', () => {
     const messages = [image('+491700000009')]
     expect((await service.post(path, { messages })).status).toBe(401)
     expect((await service.post(path, { messages, api_key: tenant.apiKey })).status).toBe(401)
-    const reader = await tenant.key('messages:read')
-    expect((await post(messages, { authorization: `Bearer ${reader}` })).status).toBe(403)
+    const reader = await tenant.apiWith('messages:read')
+    expect((await post(messages, {}, reader)).status).toBe(403)
   })
 })
 
@@ -202,16 +202,13 @@ describe('with an Idempotency-Key', () => {
   test('another body is refused, and so is a key that is too long', async () => {
     await resultsOf([image('+491720000003')], key('batch-2'))
     const reused = await post([image('+491720000004')], key('batch-2'))
-    expect([reused.status, errorOf({ json: reused.body }).code]).toEqual([422, 'idempotency_key_reused'])
+    expect([reused.status, errorOf(reused).code]).toEqual([422, 'idempotency_key_reused'])
     expect((await post([image('+491720000003')], key('x'.repeat(256)))).status).toBe(400)
   })
 
   test('another account may use the same key for another batch', async () => {
     await resultsOf([image('+491720000005')], key('batch-3'))
-    const theirs = await resultsOf([image('+491720000006')], {
-      ...key('batch-3'),
-      authorization: `Bearer ${other.apiKey}`,
-    })
+    const theirs = await resultsOf([image('+491720000006')], key('batch-3'), other.api)
     expect(parseMessageId(theirs[0]?.id ?? '')?.lane).toBe(other.partnerLane)
   })
 

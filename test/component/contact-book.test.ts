@@ -1,6 +1,7 @@
 // Pins: an erasure has WhatsApp delete the person from its contact book too, says what came of it, tries again when WhatsApp
 // is away, and is done whatever WhatsApp does. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { createContactBook } from '../../src/erase/contact-book.processor.ts'
@@ -10,6 +11,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { keepNames } from '../../src/people/names/names.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
+import type { Api } from '../support/api.ts'
 import { keptLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { stored } from '../support/state/everything.ts'
@@ -18,11 +20,11 @@ import { eventually } from '../support/wait.ts'
 const { log, lines } = keptLog()
 let service: Service
 let tenant: Tenant
-let admin: string
+let admin: Api
 beforeAll(async () => {
   service = await startService({ log })
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
-  admin = await tenant.key('admin')
+  admin = await tenant.apiWith('admin')
 })
 afterAll(() => service?.close())
 beforeEach(() => control({ reset: true }))
@@ -30,10 +32,9 @@ beforeEach(() => control({ reset: true }))
 const control = (account: object) =>
   fetch(`${service.simulator.url}/_control`, { method: 'POST', body: JSON.stringify({ account }) })
 
-const call = async (path: string, init: RequestInit = {}, key = admin) => {
-  const answer = await fetch(`${service.url}${path}`, { ...init, headers: { authorization: `Bearer ${key}` } })
-  return { status: answer.status, body: (await answer.json()) as { data: Record<string, unknown> } }
-}
+const answered = z.object({ data: z.record(z.string(), z.unknown()) })
+const erase = (person: string, api: Api) => api.delete(`/admin/people/${encodeURIComponent(person)}`)
+const jobOf = async (id: unknown, api = admin) => answered.parse((await api.get(`/jobs/${id}`)).json).data
 
 /** A person whom WhatsApp has named by number and user id. */
 async function named(phone: string, userId: string): Promise<void> {
@@ -41,11 +42,11 @@ async function named(phone: string, userId: string): Promise<void> {
 }
 
 /** Erases somebody and returns the job once WhatsApp's part of it is over. */
-async function erased(person: string, key = admin): Promise<Record<string, unknown>> {
-  const { status, body } = await call(`/admin/people/${encodeURIComponent(person)}`, { method: 'DELETE' }, key)
+async function erased(person: string, api = admin): Promise<Record<string, unknown>> {
+  const { status, json } = await erase(person, api)
   expect(status).toBe(200)
   return eventually(async () => {
-    const job = (await call(`/jobs/${body.data.job_id}`, {}, key)).body.data
+    const job = await jobOf(answered.parse(json).data.job_id, api)
     return job.contact_book === 'waiting' ? undefined : job
   }, 'WhatsApp has been asked')
 }
@@ -65,8 +66,8 @@ test('says so when there was no entry, when no user id is known, and when no num
   expect(await erased('+447700900103')).toMatchObject({ contact_book: 'no_user_id' })
 
   const account = await createAccount(service.redis, 'without a number')
-  const other = (await createCredential(service.redis, account, ['admin'], Date.now())).secret
-  expect(await erased('+447700900103', other)).toMatchObject({ contact_book: 'none' })
+  const { secret } = await createCredential(service.redis, account, ['admin'], Date.now())
+  expect(await erased('+447700900103', admin.as(secret))).toMatchObject({ contact_book: 'none' })
 })
 
 test('says so when WhatsApp refuses', async () => {
@@ -80,20 +81,20 @@ test('says so when WhatsApp refuses', async () => {
 test('is done at once while WhatsApp is away, asks again, and holds up nobody', async () => {
   await control({ refuse: { code: 1, http: 500, count: 1 } })
   await named('447700900105', 'GB.1000105')
-  const { body } = await call(`/admin/people/${encodeURIComponent('+447700900105')}`, { method: 'DELETE' })
-  expect(body.data).toMatchObject({ state: 'done' })
+  const { data } = answered.parse((await erase('+447700900105', admin)).json)
+  expect(data).toMatchObject({ state: 'done' })
   await eventually(async () => lines.join().includes('contact_book.waits'), 'it waits')
-  expect((await call(`/jobs/${body.data.job_id}`)).body.data).toMatchObject({ state: 'done', contact_book: 'waiting' })
+  expect(await jobOf(data.job_id)).toMatchObject({ state: 'done', contact_book: 'waiting' })
   expect(await erased('+447700900106')).toMatchObject({ state: 'done', contact_book: 'no_user_id' })
 
   // The next try, of another worker.
   const graph = createGraphApi(service.config.cloudApiVersion)
   const seal = createSeal(secretKeysOf(service.config))
   const next = createContactBook({ redis: service.redis, log, graph, seal })
-  const id = String(body.data.job_id)
+  const id = String(data.job_id)
   const erasure = await findErasure(service.redis, id)
   expect(erasure && (await next.ask(id, erasure))).toBeUndefined()
-  expect((await call(`/jobs/${id}`)).body.data).toMatchObject({ contact_book: 'deleted' })
+  expect(await jobOf(id)).toMatchObject({ contact_book: 'deleted' })
   await graph.close()
 })
 

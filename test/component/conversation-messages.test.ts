@@ -27,11 +27,7 @@ const page = z.object({
   data: z.array(z.looseObject({ id: z.string(), direction: z.string(), text: z.string() })),
   next: z.string().nullable(),
 })
-async function ask(path: string, key = tenant.apiKey) {
-  const headers = { authorization: `Bearer ${key}` }
-  const answer = await fetch(`${service.url}/conversations/${path}`, { headers })
-  return { status: answer.status, json: await answer.json() }
-}
+const ask = (path: string, key = tenant.apiKey) => service.api.as(key).get(`/conversations/${path}`)
 async function thread(person: string, query: Record<string, string> = {}, key?: string) {
   const { status, json } = await ask(`${person}/messages?${new URLSearchParams(query)}`, key)
   expect(status, JSON.stringify(json)).toBe(200)
@@ -148,8 +144,7 @@ test('after a person was erased there is nothing to show, of either direction', 
   await reaches(service, tenant, sent, 'read')
   const received = await writes(person, Date.now())
   expect(idsOf(await thread(person))).toEqual([received, sent])
-  const headers = { authorization: `Bearer ${await tenant.key('admin')}` }
-  const erased = await fetch(`${service.url}/admin/people/${person}`, { method: 'DELETE', headers })
+  const erased = await (await tenant.apiWith('admin')).delete(`/admin/people/${person}`)
   expect(erased.status).toBe(200)
   expect(await thread(person)).toEqual({ data: [], next: null })
 })

@@ -1,13 +1,13 @@
 // Pins: a conversation is open for 24 hours after what the person wrote last, whatever the order of webhooks; what is sent
 // outside of it is accepted with a warning or refused, as the account says. Real: Redis, HTTP, producer.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { eraseMessages } from '../../src/erase/erase-messages.ts'
 import { openFiles } from '../../src/files/open.ts'
 import { useDataKeys } from '../../src/kernel/sealed.ts'
 import { openReplyWindow, replyWindowOf, storeInbound, WINDOW_MS } from '../../src/lanes/messages/inbound.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { conversations } from '../../src/producer/api/conversations/routes.ts'
 import { audioTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -29,17 +29,9 @@ async function writes(from: string, agoMs: number, more: object = {}): Promise<v
   await storeInbound(service.redis, tenant.account, { ...message, received_at: Date.now() - agoMs, ...more }, HOUR)
 }
 
-const shown = z.object({
-  data: z.strictObject({
-    ...{ person: z.string(), sender: z.string(), open: z.boolean().nullable(), opted_out: z.boolean() },
-    ...{ open_until: z.string().nullable(), last_received_at: z.string().nullable() },
-  }),
-})
-async function ask(path: string, key = tenant.apiKey) {
-  const answer = await fetch(`${service.url}/conversations/${path}`, { headers: { authorization: `Bearer ${key}` } })
-  return { status: answer.status, body: await answer.json() }
-}
-const conversation = async (path: string) => shown.parse((await ask(path)).body).data
+const ask = (path: string, key = tenant.apiKey) => service.api.as(key).get(`/conversations/${path}`)
+const conversation = async (person: string, query: { sender?: string } = {}) =>
+  (await tenant.api.call(conversations.show, { params: { person }, query })).data
 
 const send = (to: string, more: object = {}) =>
   fetch(`${service.url}/sendservicemessages/sendmessages`, {
@@ -53,12 +45,12 @@ test('it is open until 24 hours after the latest message, also when an earlier o
   expect(await conversation(person)).toMatchObject({ open: false, open_until: null, last_received_at: null })
   await writes(person, HOUR)
   await writes(person, 5 * HOUR)
-  const { open, open_until: until, last_received_at: last, sender } = await conversation('+49%20153%200000001')
+  const { open, open_until: until, last_received_at: last, sender } = await conversation('+49 153 0000001')
   expect([open, sender]).toEqual([true, tenant.cloudNumber])
   expect(Math.abs(Date.parse(until ?? '') - (Date.now() + 23 * HOUR))).toBeLessThan(60_000)
   expect(Date.parse(until ?? '') - Date.parse(last ?? '')).toBe(WINDOW_MS)
   // With each number there is a conversation of its own, and on the other wire nobody hears what people write.
-  expect((await conversation(`${person}?sender=${tenant.partnerNumber}`)).open).toBe(null)
+  expect((await conversation(person, { sender: tenant.partnerNumber })).open).toBe(null)
 })
 
 test('what is too old, of a group, or no message of the person opens nothing; a time to come is taken for now', async () => {
@@ -103,14 +95,14 @@ test('it stays open, until the later of its ends, when the key changes under whi
 })
 
 test('a person, a sender and a key that are none are refused', async () => {
-  expect(await ask('Ada')).toMatchObject({ status: 400, body: { error: { code: 'invalid_request' } } })
+  expect(await ask('Ada')).toMatchObject({ status: 400, json: { error: { code: 'invalid_request' } } })
   expect(await ask('491530000001?sender=4910000000')).toMatchObject({
     status: 400,
-    body: { error: { code: 'unknown_sender' } },
+    json: { error: { code: 'unknown_sender' } },
   })
   expect(await ask('491530000001', await tenant.key('contacts:read'))).toMatchObject({ status: 403 })
   const other = await service.addTenant({ defaultProvider: 'cloud-api' })
-  expect(await ask('491530000001', other.apiKey)).toMatchObject({ status: 200, body: { data: { open: false } } })
+  expect(await ask('491530000001', other.apiKey)).toMatchObject({ status: 200, json: { data: { open: false } } })
 })
 
 test('a message outside of it is accepted with a warning, one inside without', async () => {
@@ -133,8 +125,8 @@ test('an account may have it refused, alone and in a batch; other senders are no
   await writes('491530000007', HOUR)
   expect((await send('+491530000007')).status).toBe(200)
   const items = ['+491530000006', '+491530000007'].map((to) => audioTo(to))
-  const batch = await service.post('/messages/batch', { messages: items }, { authorization: `Bearer ${tenant.apiKey}` })
-  expect(batch.body).toMatchObject({ results: [{ error: { code: 'outside_window' } }, { id: expect.any(String) }] })
+  const batch = await tenant.api.post('/messages/batch', { messages: items })
+  expect(batch.json).toMatchObject({ results: [{ error: { code: 'outside_window' } }, { id: expect.any(String) }] })
 
   const partner = await service.addTenant({ defaultProvider: 'partner-api' })
   await setAccountSettings(service.redis, partner.account, { outside_window: 'refuse' })

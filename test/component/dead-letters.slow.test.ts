@@ -102,8 +102,7 @@ test('a message that failed, was requeued and whose new job becomes a dead lette
   const id = await sendTo(service, tenant, '+15550100104')
   await reaches(service, tenant, id, 'failed')
   await service.stopWorker()
-  const key = await tenant.key('messages:send')
-  const answer = await service.post(`/messages/${id}/requeue`, {}, { authorization: `Bearer ${key}` })
+  const answer = await tenant.api.post(`/messages/${id}/requeue`)
   expect(answer.status).toBe(200)
   await giveUp(id)
   // The sweep looks for its job ten seconds after it was queued again.

@@ -6,6 +6,8 @@ import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.
 import { cancelMessage } from '../../src/lanes/cancel-message.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messages } from '../../src/producer/api/messages/routes.ts'
+import { errorOf } from '../support/api-error.ts'
 import { claim } from '../support/claim.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -15,7 +17,6 @@ import { addSilently, hasJob } from '../support/state/lanes.ts'
 import { messageRecord, requeueableOn } from '../support/state/messages.ts'
 
 const answered = z.object({ data: z.looseObject({ id: z.string(), state: z.string() }) })
-const refused = z.object({ message: z.string(), error: z.object({ code: z.string() }) })
 
 let service: Service
 let tenant: Tenant
@@ -32,17 +33,9 @@ afterAll(async () => {
   await service?.close()
 })
 
-async function call(method: string, path: string, key = tenant.apiKey) {
-  const answer = await fetch(`${service.url}${path}`, { method, headers: { authorization: `Bearer ${key}` } })
-  return { status: answer.status, body: await answer.json() }
-}
-async function show(id: string) {
-  const { status, body } = await call('GET', `/messages/${id}`)
-  expect(status, JSON.stringify(body)).toBe(200)
-  return answered.parse(body).data
-}
-const cancel = (id: string, key?: string) => call('POST', `/messages/${id}/cancel`, key)
-const requeue = (id: string, key?: string) => call('POST', `/messages/${id}/requeue`, key)
+const show = async (id: string) => (await tenant.api.call(messages.show, { params: { id } })).data
+const cancel = (id: string, api = tenant.api) => api.post(`/messages/${id}/cancel`)
+const requeue = (id: string, api = tenant.api) => api.post(`/messages/${id}/requeue`)
 const sentTo = async (to: string) => (await readLedger(service.simulator.url)).filter((line) => line.to === to).length
 
 /** The parts of an id that was acknowledged. */
@@ -102,10 +95,10 @@ describe('GET /messages/{id}', () => {
   test("answers alike for another account's message and for one that does not exist", async () => {
     const id = await sendTo(service, other, '+491700006004')
     const missing = messageId(other.partnerLane, newUlid(Date.now()))
-    for (const each of [() => call('GET', `/messages/${id}`), () => cancel(id), () => requeue(id)]) {
+    for (const each of [() => tenant.api.get(`/messages/${id}`), () => cancel(id), () => requeue(id)]) {
       expect((await each()).status).toBe(404)
     }
-    const sentence = async (name: string) => refused.parse((await call('GET', `/messages/${name}`)).body).message
+    const sentence = async (name: string) => errorOf(await tenant.api.get(`/messages/${name}`)).message
     expect(await sentence(id)).toBe(await sentence(missing))
     await reaches(service, other, id, 'read')
   })
@@ -118,9 +111,9 @@ describe('POST /messages/{id}/cancel', () => {
     await queues.pause(tenant.partnerLane)
     const id = await sendTo(service, tenant, '+491700006101')
     const neighbour = await sendTo(service, tenant, '+491700006102')
-    const { status, body } = await cancel(id)
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(answered.parse(body).data).toMatchObject({ id, state: 'cancelled', to: '491700006101', kind: 'audio' })
+    const { status, json, text } = await cancel(id)
+    expect(status, text).toBe(200)
+    expect(answered.parse(json).data).toMatchObject({ id, state: 'cancelled', to: '491700006101', kind: 'audio' })
     expect(await hasJob(service.redis, id)).toBe(false)
     await queues.resume(tenant.partnerLane)
     await reaches(service, tenant, neighbour, 'read')
@@ -148,13 +141,9 @@ describe('POST /messages/{id}/cancel', () => {
     async (verb) => {
       await queues.pause(tenant.partnerLane)
       const id = await sendTo(service, tenant, '+491700006199')
-      const answer = await fetch(`${service.url}/messages/${id}/${verb}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${await tenant.key('messages:send')}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ reason: 'typed wrong' }),
-      })
+      const answer = await tenant.api.post(`/messages/${id}/${verb}`, { reason: 'typed wrong' })
       expect(answer.status).toBe(400)
-      expect(await answer.json()).toMatchObject({ error: { details: [{ path: 'reason', message: 'unknown field' }] } })
+      expect(answer.json).toMatchObject({ error: { details: [{ path: 'reason', message: 'unknown field' }] } })
       expect(await show(id)).toMatchObject({ state: 'queued' })
       expect((await cancel(id)).status).toBe(200)
     },
@@ -163,14 +152,13 @@ describe('POST /messages/{id}/cancel', () => {
   test('is refused with the state once the message was sent, and when it is cancelled already', async () => {
     const id = await sendTo(service, tenant, '+491700006104')
     await reaches(service, tenant, id, 'read')
-    const { status, body } = await cancel(id)
-    expect(status).toBe(409)
-    expect(refused.parse(body)).toMatchObject({ error: { code: 'wrong_state' } })
-    expect(refused.parse(body).message).toContain('read')
+    const answer = await cancel(id)
+    expect(answer.status).toBe(409)
+    expect(errorOf(answer)).toMatchObject({ code: 'wrong_state', message: expect.stringContaining('read') })
     await queues.pause(tenant.partnerLane)
     const waiting = await sendTo(service, tenant, '+491700006105')
     expect((await cancel(waiting)).status).toBe(200)
-    expect(refused.parse((await cancel(waiting)).body).message).toContain('cancelled')
+    expect(errorOf(await cancel(waiting)).message).toContain('cancelled')
   })
 
   test('races claims of the same messages: what is cancelled is never sent, what is sent is never cancelled', async () => {
@@ -201,13 +189,12 @@ describe('POST /messages/{id}/requeue', () => {
     const id = await sendTo(service, tenant, `+${to}`)
     await reaches(service, tenant, id, 'failed')
     await queues.pause(tenant.partnerLane)
-    const { status, body } = await requeue(id)
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(answered.parse(body).data).toMatchObject({ id, state: 'queued', possible_duplicate: false, problem: null })
+    const { status, json, text } = await requeue(id)
+    expect(status, text).toBe(200)
+    expect(answered.parse(json).data).toMatchObject({ id, state: 'queued', possible_duplicate: false, problem: null })
     const again = await requeue(id)
     expect(again.status).toBe(409)
-    expect(refused.parse(again.body)).toMatchObject({ error: { code: 'wrong_state' } })
-    expect(refused.parse(again.body).message).toContain('queued')
+    expect(errorOf(again)).toMatchObject({ code: 'wrong_state', message: expect.stringContaining('queued') })
     await queues.resume(tenant.partnerLane)
     await reaches(service, tenant, id, 'failed')
     expect(await sentTo(to)).toBe(0)
@@ -219,7 +206,7 @@ describe('POST /messages/{id}/requeue', () => {
   test('is refused for a message that was never claimed and waits', async () => {
     await queues.pause(tenant.partnerLane)
     const id = await sendTo(service, tenant, '+491700006202')
-    expect(refused.parse((await requeue(id)).body)).toMatchObject({ error: { code: 'wrong_state' } })
+    expect(errorOf(await requeue(id)).code).toBe('wrong_state')
     await queues.resume(tenant.partnerLane)
     await reaches(service, tenant, id, 'read')
   })
@@ -238,7 +225,7 @@ describe('POST /messages/{id}/requeue', () => {
     await accountRecord(service.redis, tenant.account).change({ 'policy.transactional': 'at_most_once' })
     const id = await sendTo(service, tenant, '+15550100307')
     await reaches(service, tenant, id, 'unknown')
-    expect(answered.parse((await requeue(id)).body).data).toMatchObject({ possible_duplicate: true })
+    expect(answered.parse((await requeue(id)).json).data).toMatchObject({ possible_duplicate: true })
     await reaches(service, tenant, id, 'unknown')
   })
 

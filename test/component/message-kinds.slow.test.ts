@@ -2,6 +2,7 @@
 // shown by every lookup. Real: Redis, HTTP, producer, worker, and the simulator with its own checks of both wires.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { messages as routes } from '../../src/producer/api/messages/routes.ts'
 import { errorOf } from '../support/api-error.ts'
 import { bodyOfKind, OTHER_KINDS } from '../support/example-messages.ts'
 import { acknowledgedId, infoOf, reaches } from '../support/messages.ts'
@@ -23,12 +24,7 @@ const send = (tenant: Tenant, type: string, content: unknown, more: object = {})
   service.post(SERVICE, { ...bodyOfKind(type, content, more), to: '+491700000001', api_key: tenant.apiKey })
 const text = { body: 'Hello' }
 
-const shownSchema = z.object({ data: z.object({ kind: z.string(), text: z.string(), provider_id: z.string() }) })
-async function shown(tenant: Tenant, id: string) {
-  const headers = { authorization: `Bearer ${tenant.apiKey}` }
-  const answer = await fetch(`${service.url}/messages/${id}`, { headers })
-  return shownSchema.parse(await answer.json()).data
-}
+const shown = async ({ api }: Tenant, id: string) => (await api.call(routes.show, { params: { id } })).data
 
 describe.concurrent.each<[string, () => Tenant]>([
   ['partner-api', () => partner],
@@ -75,9 +71,8 @@ test('a batch takes every kind, and refuses one that is wrong without harm to th
     return body
   })
   const wrong = { ...messages[0], text: { body: '' } }
-  const headers = { authorization: `Bearer ${cloud.apiKey}` }
-  const answer = await service.post('/messages/batch', { messages: [...messages, wrong] }, headers)
-  const { results } = z.object({ results: z.array(z.looseObject({ id: z.string().optional() })) }).parse(answer.body)
+  const { json } = await cloud.api.post('/messages/batch', { messages: [...messages, wrong] })
+  const { results } = z.object({ results: z.array(z.looseObject({ id: z.string().optional() })) }).parse(json)
   expect(results.slice(0, -1).every(({ id }) => id !== undefined)).toBe(true)
   expect(results.at(-1)).toMatchObject({ error: { code: 'invalid_request' } })
   for (const { id = '' } of results.slice(0, -1)) await reaches(service, cloud, id, 'read')

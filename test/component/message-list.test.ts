@@ -1,23 +1,16 @@
 // Pins: GET /messages shows an account's messages, the newest first, by filter and in pages. Real: Redis, HTTP, producer,
 // worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { messages } from '../../src/producer/api/messages/routes.ts'
+import { errorOf } from '../support/api-error.ts'
 import { audioJob } from '../support/lane-redis.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { loseJob } from '../support/state/lanes.ts'
 import { messageIndexOf, messageRecord } from '../support/state/messages.ts'
-
-const page = z.object({
-  data: z.array(z.looseObject({ id: z.string(), state: z.string(), direction: z.string() })),
-  next: z.string().nullable(),
-})
-const refused = z.object({
-  error: z.object({ code: z.string(), details: z.array(z.object({ path: z.string() })).optional() }),
-})
 
 let service: Service
 let tenant: Tenant
@@ -34,17 +27,9 @@ afterAll(async () => {
   await service?.close()
 })
 
-async function ask(query: Record<string, string>, key = tenant.apiKey) {
-  const url = `${service.url}/messages?${new URLSearchParams(query)}`
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
-  return { status: answer.status, body: await answer.json() }
-}
-async function list(query: Record<string, string> = {}, key?: string) {
-  const { status, body } = await ask(query, key)
-  expect(status, JSON.stringify(body)).toBe(200)
-  return page.parse(body)
-}
-const idsOf = ({ data }: z.infer<typeof page>) => data.map(({ id }) => id)
+const ask = (query: Record<string, string>, api = tenant.api) => api.get(`/messages?${new URLSearchParams(query)}`)
+const list = (query: Record<string, string> = {}, api = tenant.api) => api.call(messages.list, { query })
+const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
 /** All pages of a list. */
 async function all(query: Record<string, string>): Promise<string[]> {
   const ids: string[] = []
@@ -99,8 +84,7 @@ describe('GET /messages', () => {
     await queues.pause(tenant.partnerLane)
     const waiting = await sendTo(service, tenant, '+491700008011')
     const cancelled = await sendTo(service, tenant, '+491700008011')
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    await fetch(`${service.url}/messages/${cancelled}/cancel`, { method: 'POST', headers })
+    await tenant.api.post(`/messages/${cancelled}/cancel`)
     expect(idsOf(await list({ to: '+49 170 0008011' }))).toEqual([cancelled, waiting])
     expect(idsOf(await list({ to: '491700008011', state: 'queued' }))).toEqual([waiting])
     expect(idsOf(await list({ state: 'queued' }))).toEqual([waiting])
@@ -131,7 +115,7 @@ describe('GET /messages', () => {
     expect(idsOf(await list({ with: '+49 170 0008022', direction: 'outbound' }))).toEqual([sent])
     expect(idsOf(await list({ with: '+49 170 0008022', to: '491700008022' }))).toEqual([sent])
     expect(idsOf(await list({ with: '+49 170 0008022', to: '491700008011' }))).toEqual([])
-    expect(await ask({ with: '123' })).toMatchObject({ status: 400, body: { error: { details: [{ path: 'with' }] } } })
+    expect(await ask({ with: '123' })).toMatchObject({ status: 400, json: { error: { details: [{ path: 'with' }] } } })
   })
 
   test('shows each message once over all pages, also while new ones arrive', async () => {
@@ -175,11 +159,11 @@ describe('GET /messages', () => {
     const id = await sendTo(service, other, '+491700008061')
     await reaches(service, other, id, 'read')
     expect((await list({ to: '491700008061' })).data).toEqual([])
-    expect(idsOf(await list({ to: '491700008061' }, other.apiKey))).toEqual([id])
+    expect(idsOf(await list({ to: '491700008061' }, other.api))).toEqual([id])
     const [foreign, missing] = await Promise.all([ask({ sender: other.partnerNumber }), ask({ sender: '4915112345' })])
     expect(foreign.status).toBe(400)
-    expect(refused.parse(foreign.body).error.code).toBe('unknown_sender')
-    expect(refused.parse(missing.body).error.code).toBe('unknown_sender')
+    expect(errorOf(foreign).code).toBe('unknown_sender')
+    expect(errorOf(missing).code).toBe('unknown_sender')
     expect((await list({ campaign: `cmp_${other.partnerLane}_1` })).data).toEqual([])
   })
 
@@ -204,18 +188,18 @@ describe('GET /messages', () => {
     ['a number that is none', { to: 'abc' }, 'to'],
     ['a time without a zone', { since: '2026-01-01' }, 'since'],
   ])('refuses %s', async (_what, query: Record<string, string>, path) => {
-    const { status, body } = await ask(query)
-    expect(status).toBe(400)
-    expect(refused.parse(body).error.details?.map((detail) => detail.path)).toEqual([path])
+    const answer = await ask(query)
+    expect(answer.status).toBe(400)
+    expect(errorOf(answer).details.map((detail) => detail.path)).toEqual([path])
   })
 
   test('refuses the cursor of another account', async () => {
-    const { next } = await list({ limit: '1' }, other.apiKey)
+    const { next } = await list({ limit: '1' }, other.api)
     expect(next).not.toBeNull()
     expect((await ask({ cursor: next ?? '' })).status).toBe(400)
   })
 
   test('needs the permission to look', async () => {
-    expect((await ask({}, await tenant.key('messages:send'))).status).toBe(403)
+    expect((await ask({}, await tenant.apiWith('messages:send'))).status).toBe(403)
   })
 })

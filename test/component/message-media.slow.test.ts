@@ -12,6 +12,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { createMediaSource } from '../../src/providers/cloud-media.ts'
+import type { Api } from '../support/api.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -79,11 +80,11 @@ async function received(media?: object, of = lane, account = tenant.account): Pr
   await storeInbound(service.redis, account, message, 3_600_000)
   return id
 }
-const get = (id: string, key = tenant.apiKey) =>
-  fetch(`${service.url}/messages/${encodeURIComponent(id)}/media`, { headers: { authorization: `Bearer ${key}` } })
+const get = (id: string, { api = tenant.api, ...init }: { api?: Api; signal?: AbortSignal } = {}) =>
+  api.open(`/messages/${encodeURIComponent(id)}/media`, init)
 const refusal = z.object({ error: z.object({ code: z.string() }) })
-async function refused(id: string, key?: string): Promise<[number, string]> {
-  const answer = await get(id, key)
+async function refused(id: string, api = tenant.api): Promise<[number, string]> {
+  const answer = await get(id, { api })
   return [answer.status, refusal.parse(await answer.json()).error.code]
 }
 
@@ -108,8 +109,8 @@ test('a message without a file, unknown, of another account, or with a key that 
   const [plain, withFile] = [await received(), await received({})]
   expect(await refused(plain)).toEqual([404, 'not_found'])
   expect(await refused('wamid.nobody')).toEqual([404, 'not_found'])
-  expect(await refused(withFile, other.apiKey)).toEqual([404, 'not_found'])
-  expect(await refused(withFile, await tenant.key('contacts:read'))).toEqual([403, 'forbidden'])
+  expect(await refused(withFile, other.api)).toEqual([404, 'not_found'])
+  expect(await refused(withFile, await tenant.apiWith('contacts:read'))).toEqual([403, 'forbidden'])
 })
 
 test('a page that calls itself a picture is no page for a browser, and a name ends no header', async () => {
@@ -180,10 +181,7 @@ test('when the client hangs up, nothing more is read from WhatsApp', async () =>
   }
   const stop = new AbortController()
   const id = await received({})
-  const answer = await fetch(`${service.url}/messages/${id}/media`, {
-    headers: { authorization: `Bearer ${tenant.apiKey}` },
-    signal: stop.signal,
-  })
+  const answer = await get(id, { signal: stop.signal })
   expect(answer.status).toBe(200)
   stop.abort()
   await eventually(async () => closed, 'the request to WhatsApp has ended', 10_000)
@@ -196,15 +194,14 @@ test('an account that reads as many files as it may, slowly, leaves room for tho
   const theirs = await addLiar(other.account, '4917200098', '4712')
   const id = await received({})
   const stop = new AbortController()
-  const headers = { authorization: `Bearer ${tenant.apiKey}` }
-  const slow = () => fetch(`${service.url}/messages/${id}/media`, { headers, signal: stop.signal })
+  const slow = () => get(id, { signal: stop.signal })
   try {
     // Kept: one that nobody keeps is closed when it is collected.
     const answers: Response[] = []
     while (answers.at(-1)?.status !== 503) answers.push(await slow())
     expect(answers.slice(0, -1).map(({ status }) => status)).toEqual(Array(32).fill(200))
     hand = (response) => response.end('whole')
-    const answer = await get(await received({}, theirs, other.account), other.apiKey)
+    const answer = await get(await received({}, theirs, other.account), other)
     expect([answer.status, await answer.text()]).toEqual([200, 'whole'])
   } finally {
     stop.abort()

@@ -2,6 +2,7 @@
 // a person without a number is written to by user id. Real: Redis, HTTP, producer, worker, simulator.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { messages } from '../../src/producer/api/messages/routes.ts'
 import { errorOf } from '../support/api-error.ts'
 import { acknowledgedId, audioTo, deliveryOf, reaches } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -26,16 +27,7 @@ const inMs = (ms: number) => new Date(Date.now() + ms).toISOString()
 const send = (more: object, { apiKey }: Tenant = tenant) =>
   service.post(SERVICE, { ...audioTo('+491700000001', { ...more }), api_key: apiKey })
 
-const shape = z.object({
-  data: z.looseObject({
-    ...{ send_at: z.string().nullable(), valid_until: z.string() },
-    waits: z.looseObject({ why: z.string() }).nullable(),
-  }),
-})
-async function shown(id: string, { apiKey }: Tenant = tenant) {
-  const answer = await fetch(`${service.url}/messages/${id}`, { headers: { authorization: `Bearer ${apiKey}` } })
-  return shape.parse(await answer.json()).data
-}
+const shown = async (id: string) => (await tenant.api.call(messages.show, { params: { id } })).data
 
 describe('a message with send_at', () => {
   test('waits until then, also through a restart of the worker, and tells it before and after', async () => {
@@ -43,7 +35,7 @@ describe('a message with send_at', () => {
     const id = acknowledgedId(await send({ send_at }))
     const waiting = await shown(id)
     expect(waiting).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at', until: send_at } })
-    expect(Date.parse(waiting.valid_until)).toBe(Date.parse(send_at) + DAY)
+    expect(Date.parse(waiting.valid_until ?? '')).toBe(Date.parse(send_at) + DAY)
     await service.stopWorker()
     await service.startWorker()
     await reaches(service, tenant, id, 'read', 15_000)
@@ -55,16 +47,15 @@ describe('a message with send_at', () => {
   test('is cancelled like any other, and keeps its time', async () => {
     const send_at = inMs(DAY)
     const id = acknowledgedId(await send({ send_at }))
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    expect((await service.post(`/messages/${id}/cancel`, {}, headers)).status).toBe(200)
+    expect((await tenant.api.post(`/messages/${id}/cancel`)).status).toBe(200)
     expect(await deliveryOf(service, tenant, id)).toMatchObject({ status: 'cancelled' })
     expect(await shown(id)).toMatchObject({ state: 'cancelled', send_at, waits: null })
   })
 
   test('waits for its lane as well when that is paused at its time, and leaves once it goes on', async () => {
     const { partnerLane: lane } = tenant
-    const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
-    expect((await service.post(`/admin/lanes/${lane}/pause`, {}, admin)).status).toBe(200)
+    const admin = await tenant.apiWith('admin')
+    expect((await admin.post(`/admin/lanes/${lane}/pause`)).status).toBe(200)
     const send_at = inMs(1_500)
     const id = acknowledgedId(await send({ send_at }))
     expect(await shown(id)).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at' } })
@@ -75,17 +66,17 @@ describe('a message with send_at', () => {
     expect(await eventually(late, 'its time has come')).toMatchObject({ state: 'queued', send_at })
     const taken = async () => (await readLedger(service.simulator.url)).filter(({ opaque }) => opaque === id).length
     expect(await taken()).toBe(0)
-    expect((await service.post(`/admin/lanes/${lane}/resume`, {}, admin)).status).toBe(200)
+    expect((await admin.post(`/admin/lanes/${lane}/resume`)).status).toBe(200)
     await reaches(service, tenant, id, 'read', 15_000)
     expect(await taken()).toBe(1)
   })
 
   test('does not leave before its time when its lane was paused and went on meanwhile', async () => {
     const { partnerLane: lane } = tenant
-    const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
+    const admin = await tenant.apiWith('admin')
     const send_at = inMs(2_500)
     const id = acknowledgedId(await send({ send_at }))
-    for (const act of ['pause', 'resume']) await service.post(`/admin/lanes/${lane}/${act}`, {}, admin)
+    for (const act of ['pause', 'resume']) await admin.post(`/admin/lanes/${lane}/${act}`)
     expect(await shown(id)).toMatchObject({ state: 'queued', waits: { why: 'send_at', until: send_at } })
     await reaches(service, tenant, id, 'read', 15_000)
     const entry = (await readLedger(service.simulator.url)).find(({ opaque }) => opaque === id)
@@ -95,21 +86,19 @@ describe('a message with send_at', () => {
   test('is valid from its time on when it is queued again, not from now', async () => {
     const send_at = inMs(3 * DAY)
     const id = acknowledgedId(await send({ send_at }))
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
     for (const act of ['cancel', 'requeue']) {
-      expect((await service.post(`/messages/${id}/${act}`, {}, headers)).status, act).toBe(200)
+      expect((await tenant.api.post(`/messages/${id}/${act}`)).status, act).toBe(200)
     }
     const again = await shown(id)
     expect(again).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at', until: send_at } })
-    expect(Date.parse(again.valid_until)).toBe(Date.parse(send_at) + DAY)
+    expect(Date.parse(again.valid_until ?? '')).toBe(Date.parse(send_at) + DAY)
   })
 
   test('may stand in a batch beside one that leaves at once', async () => {
     const { api_key: _, ...now } = audioTo('+491700000002')
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    const messages = [now, { ...now, send_at: inMs(DAY) }, { ...now, send_at: inMs(-1_000) }]
-    const { body } = await service.post('/messages/batch', { messages }, headers)
-    const { results } = z.object({ results: z.array(z.looseObject({ id: z.string().optional() })) }).parse(body)
+    const batch = [now, { ...now, send_at: inMs(DAY) }, { ...now, send_at: inMs(-1_000) }]
+    const { json } = await tenant.api.post('/messages/batch', { messages: batch })
+    const { results } = z.object({ results: z.array(z.looseObject({ id: z.string().optional() })) }).parse(json)
     await reaches(service, tenant, results[0]?.id ?? '', 'read')
     expect(await deliveryOf(service, tenant, results[1]?.id ?? '')).toMatchObject({ status: 'queued' })
     expect(results[2]).toMatchObject({ error: { details: [{ path: 'send_at', message: 'must be in the future' }] } })
@@ -138,9 +127,7 @@ describe('a person without a number', () => {
     await reaches(service, cloud, id, 'read')
     const ledger = await readLedger(service.simulator.url)
     expect(ledger.filter(({ to }) => to === USER)).toHaveLength(1)
-    const headers = { authorization: `Bearer ${cloud.apiKey}` }
-    const list = await (await fetch(`${service.url}/messages?to=${USER}`, { headers })).json()
-    expect(list).toMatchObject({ data: [{ id, to: USER }] })
+    expect((await cloud.api.get(`/messages?to=${USER}`)).json).toMatchObject({ data: [{ id, to: USER }] })
   })
 
   test('cannot be written to on partner-api', async () => {

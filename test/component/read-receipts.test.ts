@@ -2,8 +2,7 @@
 // interactive messages that only the Cloud API has arrive there, and answers to a flow come as data. Real: Redis, HTTP,
 // producer, worker, simulator.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
-import { createCredential } from '../../src/accounts/credentials.ts'
+import { messages } from '../../src/producer/api/messages/routes.ts'
 import { errorOf } from '../support/api-error.ts'
 import { acknowledgedId, reaches } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
@@ -24,10 +23,8 @@ const receive = async (more: object = {}): Promise<string> => {
   const body = { sender: `${PHONE_NUMBER_ID}1`, from: '+447700900161', ...more }
   return (await receiveInbound(service.simulator.url, body)).id
 }
-async function mark(id: string, body: object = {}, key = tenant.apiKey): Promise<{ status: number; json: unknown }> {
-  const answer = await service.post(`/messages/${id}/read`, body, { authorization: `Bearer ${key}` })
-  return { status: answer.status, json: answer.body }
-}
+const mark = (id: string, body: object = {}, key = tenant.apiKey) =>
+  service.api.as(key).post(`/messages/${id}/read`, body)
 
 test('a received message is marked, again without harm, and of no other account', async () => {
   const id = await receive()
@@ -35,8 +32,7 @@ test('a received message is marked, again without harm, and of no other account'
   expect((await mark(id, { typing: true })).status).toBe(200)
   const other = await service.addTenant()
   expect(errorOf(await mark(id, {}, other.apiKey)).code).toBe('not_found')
-  const reader = await createCredential(service.redis, tenant.account, ['messages:read'], Date.now())
-  expect(errorOf(await mark(id, {}, reader.secret)).code).toBe('forbidden')
+  expect(errorOf(await mark(id, {}, await tenant.key('messages:read'))).code).toBe('forbidden')
   expect(errorOf(await mark(id, { typng: true })).code).toBe('invalid_request')
 })
 
@@ -60,9 +56,7 @@ test('what a removed sender has received cannot be marked any more', async () =>
 test('the answers to a flow come as data, beside their text', async () => {
   const text = JSON.stringify({ flow_token: 'order-77', day: 'Monday', times: ['8', '9'] })
   const id = await receive({ type: 'flow_reply', text })
-  const headers = { authorization: `Bearer ${tenant.apiKey}` }
-  const answer: unknown = await (await fetch(`${service.url}/messages/${id}`, { headers })).json()
-  const { data } = z.object({ data: z.looseObject({}) }).parse(answer)
+  const { data } = await tenant.api.call(messages.show, { params: { id } })
   expect(data).toMatchObject({
     kind: 'interactive',
     text: 'Sent',

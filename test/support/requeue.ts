@@ -21,17 +21,15 @@ const jobAnswer = z.object({
 })
 export type JobDocument = z.infer<typeof jobAnswer>['data']
 
-const bearer = ({ apiKey }: Pick<Tenant, 'apiKey'>) => ({ authorization: `Bearer ${apiKey}` })
-
 /** POST /messages/requeue. */
 export async function requeueRequest(
-  service: Pick<Service, 'post'>,
+  service: Pick<Service, 'api'>,
   tenant: Pick<Tenant, 'apiKey'>,
   body: object,
   headers: Record<string, string> = {},
 ) {
-  const answer = await service.post('/messages/requeue', body, { ...bearer(tenant), ...headers })
-  const { data, ...rest } = requeueAnswer.parse(answer.body)
+  const answer = await service.api.as(tenant.apiKey).post('/messages/requeue', body, headers)
+  const { data, ...rest } = requeueAnswer.parse(answer.json)
   return {
     status: answer.status,
     body: { ...rest, data: data && 'matched' in data ? data : undefined },
@@ -41,14 +39,14 @@ export async function requeueRequest(
 }
 
 /** GET /jobs/{id}. */
-export async function jobOf(service: Pick<Service, 'url'>, tenant: Pick<Tenant, 'apiKey'>, id: string) {
-  const answer = await fetch(`${service.url}/jobs/${id}`, { headers: bearer(tenant) })
-  return { status: answer.status, body: await answer.json() }
+export async function jobOf(service: Pick<Service, 'api'>, tenant: Pick<Tenant, 'apiKey'>, id: string) {
+  const { status, json } = await service.api.as(tenant.apiKey).get(`/jobs/${id}`)
+  return { status, body: json }
 }
 
 /** Has all that matches sent again, and returns the job once it is done. */
 export async function requeueAll(
-  service: Pick<Service, 'post' | 'url'>,
+  service: Pick<Service, 'api'>,
   tenant: Pick<Tenant, 'apiKey'>,
   body: object,
   limitMs = 60_000,

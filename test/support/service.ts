@@ -16,10 +16,12 @@ import type { Log } from '../../src/kernel/log.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { startWorker } from '../../src/worker/main.ts'
+import { type Api, apiClient } from './api.ts'
 import { silentLog } from './app.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
@@ -27,10 +29,14 @@ export const PHONE_NUMBER_ID = '106540352242922'
 
 export interface Tenant {
   account: number
-  /** Permission → key that has only it. */
-  key: (permission: Permission) => Promise<string>
+  /** A new key that has only these permissions. */
+  key: (...permissions: Permission[]) => Promise<string>
+  /** A client that shows such a key. */
+  apiWith: (...permissions: Permission[]) => Promise<Api>
   /** A key for sending and looking up. */
   apiKey: string
+  /** A client that shows it. */
+  api: Api
   partnerLane: number
   cloudLane: number
   partnerNumber: string
@@ -45,6 +51,10 @@ export interface Service {
   /** The switch for made-up traffic; there is none until it is aimed. */
   traffic: DemoTraffic
   config: Config
+  /** A client without a key. */
+  api: Api
+  /** A client with a key of an operator. */
+  operator: () => Promise<Api>
   /** POSTs JSON and returns status and parsed body. */
   post: (path: string, body: object, headers?: Record<string, string>) => Promise<{ status: number; body: unknown }>
   addTenant: (options?: { defaultProvider?: 'partner-api' | 'cloud-api'; rate?: number }) => Promise<Tenant>
@@ -92,6 +102,7 @@ export async function startService(
   const queues = openLaneQueues(redis)
   const seal = createSeal(secretKeysOf(config))
   let worker = options.worker === false ? undefined : await startWorker(config, server.url, log)
+  const api = apiClient(producer.url)
   let tenants = 0
 
   const service: Service = {
@@ -101,6 +112,8 @@ export async function startService(
     simulator,
     traffic,
     config,
+    api,
+    operator: async () => api.as((await createCredential(redis, 0, [OPERATOR], Date.now())).secret),
     async post(path, body, headers = {}) {
       const response = await fetch(`${producer.url}${path}`, {
         method: 'POST',
@@ -138,11 +151,15 @@ export async function startService(
       for (const template of options.templates ?? []) {
         await importTemplate(redis, account, templateSchema.parse(template))
       }
-      const both = await createCredential(redis, account, ['messages:send', 'messages:read'], Date.now())
+      const key = async (...permissions: Permission[]) =>
+        (await createCredential(redis, account, permissions, Date.now())).secret
+      const apiKey = await key('messages:send', 'messages:read')
       return {
         account,
-        key: async (permission) => (await createCredential(redis, account, [permission], Date.now())).secret,
-        apiKey: both.secret,
+        key,
+        apiWith: async (...permissions) => api.as(await key(...permissions)),
+        apiKey,
+        api: api.as(apiKey),
         partnerLane,
         cloudLane,
         partnerNumber,
