@@ -8,11 +8,10 @@ import { changeSenderName } from '../../src/accounts/add-sender.ts'
 import { AUDIT_LOG_KEPT_MS, appendToAuditLog, readAuditLog } from '../../src/accounts/audit-log.ts'
 import { createCredential, revokeCredential } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
-import { auditLogEntrySchema } from '../../src/model/accounts/audit-log.ts'
 import { OPERATOR } from '../../src/model/accounts/permissions.ts'
+import { activity as routes } from '../../src/producer/api/activity/routes.ts'
 import { createSecurityLog } from '../../src/producer/security-log.ts'
 import { runCli } from '../support/cli.ts'
-import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { activityOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -31,22 +30,11 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const listed = z.strictObject({
-  status: z.literal(true),
-  data: z.array(auditLogEntrySchema),
-  next: z.string().nullable(),
-})
-async function activity(key: string, query = '') {
-  const answer = await inspect(`${service.url}/admin/activity${query}`, { headers: { authorization: `Bearer ${key}` } })
-  expect(answer.status).toBe(200)
-  return listed.parse(answer.json)
+const activity = (key: string, query: Record<string, string> = {}) => service.api.as(key).call(routes.list, { query })
+const pause = (lane: number, key: string, requestId: string) => {
+  const reason = { reason: 'secret reason +491700000001' }
+  return service.api.as(key).post(`/admin/lanes/${lane}/pause`, reason, { 'x-request-id': requestId })
 }
-const pause = (lane: number, key: string, requestId: string) =>
-  inspect(`${service.url}/admin/lanes/${lane}/pause`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': requestId },
-    body: JSON.stringify({ reason: 'secret reason +491700000001' }),
-  })
 
 test('an act over HTTP is told with the key, the target and the request', async () => {
   expect((await pause(one.partnerLane, admin.secret, 'request-1')).status).toBe(200)
@@ -67,8 +55,7 @@ test('an act over HTTP is told with the key, the target and the request', async 
 test('a pause without a reason has none there, and one of the command line has its own', async () => {
   const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
   const lane = String(one.cloudLane)
-  const headers = { authorization: `Bearer ${admin.secret}` }
-  await inspect(`${service.url}/admin/lanes/${lane}/pause`, { method: 'POST', headers })
+  await service.api.as(admin.secret).post(`/admin/lanes/${lane}/pause`)
   expect((await runCli(['lanes', 'pause', lane, '--reason', 'stock'], env)).code).toBe(0)
   expect((await activity(admin.secret)).data.slice(0, 2)).toMatchObject([
     { action: 'lane.pause', target: lane, target_name: 'cloud', detail: 'stock' },
@@ -172,16 +159,15 @@ test('pages follow each other without a gap, and a cursor of nobody is refused',
   const seen: string[] = []
   let cursor: string | null = ''
   do {
-    const page = await activity(operator, `?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`)
+    const page = await activity(operator, { limit: '2', ...(cursor !== '' && { cursor }) })
     expect(page.data.length).toBeLessThanOrEqual(2)
     seen.push(...page.data.map((entry) => JSON.stringify(entry)))
     cursor = page.next
   } while (cursor !== null)
-  const whole = (await activity(operator, '?limit=1000')).data.map((entry) => JSON.stringify(entry))
+  const whole = (await activity(operator, { limit: '1000' })).data.map((entry) => JSON.stringify(entry))
   expect(seen).toEqual(whole)
   for (const query of ['?cursor=x', '?limit=0', '?limit=1001', '?cursor=*', '?since=1']) {
-    const headers = { authorization: `Bearer ${operator}` }
-    expect((await inspect(`${service.url}/admin/activity${query}`, { headers })).status, query).toBe(400)
+    expect((await service.api.as(operator).get(`/admin/activity${query}`)).status, query).toBe(400)
   }
 })
 

@@ -2,17 +2,11 @@
 // more than they have, locks everybody out, or reaches what is another account's. Real: Redis, HTTP, producer, CLI.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import {
-  createCredential,
-  expireCredential,
-  type Permission,
-  revokeCredential,
-} from '../../src/accounts/credentials.ts'
+import { createCredential, expireCredential, revokeCredential } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
 import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
-import { inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -29,18 +23,12 @@ beforeAll(async () => {
   one = await service.addTenant()
   two = await service.addTenant()
   operator = (await createCredential(service.redis, 0, [OPERATOR], Date.now())).secret
-  admin = await keyWith('admin', 'messages:send', 'messages:read', 'contacts:read', 'contacts:write')
+  admin = await one.key('admin', 'messages:send', 'messages:read', 'contacts:read', 'contacts:write')
 })
 afterAll(() => service?.close())
 
-const keyWith = async (...permissions: Permission[]) =>
-  (await createCredential(service.redis, one.account, permissions, Date.now())).secret
 const ask = (method: string, path: string, key: string, body?: object, headers: Record<string, string> = {}) =>
-  inspect(service.url + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
-    ...(body && { body: JSON.stringify(body) }),
-  })
+  service.api.as(key).request(method, path, body, headers)
 const as = (account: number) => ({ 'x-laneway-account': String(account) })
 const made = z.object({ data: z.looseObject({ id: z.union([z.string(), z.number()]), key: z.string().nullish() }) })
 const cli = (...words: string[]) =>
@@ -373,9 +361,7 @@ test('templates are imported all or none, shown, listed and removed', async () =
 
 describe('contacts', () => {
   const import_ = (query: string, text: string, type = 'text/csv') =>
-    inspect(`${service.url}/contacts/import${query}`, {
-      ...{ method: 'POST', headers: { authorization: `Bearer ${admin}`, 'content-type': type }, body: text },
-    })
+    service.api.as(admin).post(`/contacts/import${query}`, text, { 'content-type': type })
   const page = z.object({ data: z.array(z.object({ id: z.number(), phone: z.string() })), next: z.string().nullable() })
 
   test('are imported from a CSV, with the rows that were refused, and imported again without a change', async () => {
@@ -416,9 +402,9 @@ describe('contacts', () => {
           stream.enqueue(new TextEncoder().encode(sent === 1 ? 'phone,name\n' : `+44 7700 ${900_360 + sent},Slow\n`))
         },
       })
-      const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
+      const headers = { 'content-type': 'text/csv' }
       const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(15_000)])
-      const answer = fetch(service.url + path, { method: 'POST', headers, body, duplex: 'half', signal })
+      const answer = service.api.as(key).open(path, { method: 'POST', headers, body, duplex: 'half', signal })
       await eventually(async () => sent > 2, 'it has begun')
       expect((await ask('DELETE', `/admin/keys/${id}`, admin)).status).toBe(200)
       expect((await answer).status).toBe(401)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
+import { PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { receive } from '../../src/files/drafts.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { addFile } from '../../src/gallery/files.ts'
@@ -18,6 +18,7 @@ import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
 import { startProducer } from '../../src/producer/main.ts'
+import { apiClient } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type Inspected, inspect } from '../support/declared-routes.ts'
 import { plainHello } from '../support/example-templates.ts'
@@ -65,15 +66,13 @@ interface Owner extends Tenant {
 /** A new account, so that nothing of it was read before it is broken. */
 async function newOwner(): Promise<Owner> {
   const tenant = await service.addTenant()
-  const { secret: all } = await createCredential(service.redis, tenant.account, PERMISSIONS, Date.now())
+  const all = await tenant.key(...PERMISSIONS)
   const ask = (method: string, path: string, body?: object) =>
-    inspect(producer.url + path, {
+    apiClient(producer.url, all).request(
       method,
-      headers: { authorization: `Bearer ${all}`, 'content-type': 'application/json' },
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(path.startsWith(GALLERY) ? body : { ...body, api_key: all }) }),
-    })
+      path,
+      body === undefined || path.startsWith(GALLERY) ? body : { ...body, api_key: all },
+    )
   return { ...tenant, all, ask }
 }
 
@@ -206,15 +205,8 @@ const cases: Readonly<Record<string, (owner: Owner) => Promise<Inspected>>> = {
   },
   'the names of tags, on creating a list': async (owner) => {
     await contactsOf(service.redis, owner.account).tagNames.ruin(SECRET_TEXT)
-    return inspect(`${producer.url}/partners/broadcast/addnewcontacttag`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${owner.all}`,
-        'content-type': 'application/json',
-        'x-requested-with': 'XMLHttpRequest',
-      },
-      body: '{"name":"x"}',
-    })
+    const headers = { 'x-requested-with': 'XMLHttpRequest' }
+    return apiClient(producer.url, owner.all).post('/partners/broadcast/addnewcontacttag', { name: 'x' }, headers)
   },
 }
 

@@ -62,11 +62,8 @@ test('a stream of changes begins whole, and each change makes the next snapshot 
 
 test('a HEAD of a stream is answered at once, and follows nothing', async () => {
   const { secret } = await keyOf(service, mine, 'messages:read')
-  const answer = await fetch(`${service.url}/console/stream`, {
-    method: 'HEAD',
-    headers: { authorization: `Bearer ${secret}` },
-    signal: AbortSignal.timeout(30_000),
-  })
+  const asked = { method: 'HEAD', signal: AbortSignal.timeout(30_000) }
+  const answer = await service.api.as(secret).open('/console/stream', asked)
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
 })

@@ -1,10 +1,9 @@
 // Pins: how often a key was used on each of the last 30 days, and from where last, is told over HTTP and on the command line;
 // a busy key is written down once a minute. Real: Redis, HTTP, CLI.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 import { createCredential, forgetCredentials } from '../../src/accounts/credentials.ts'
 import { noteKeyUse, readKeyUses, writeKeyUses } from '../../src/accounts/key-uses.ts'
-import { keyDocumentSchema } from '../../src/model/accounts/permissions.ts'
+import { keys } from '../../src/producer/api/keys/routes.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { namesWith } from '../support/state/everything.ts'
@@ -25,10 +24,8 @@ const usesOf = async (account: number, id: string, nowMs: number) =>
 
 test('a request tells when its key was used, and from which address', async () => {
   const admin = await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'console of Ada')
-  const headers = { authorization: `Bearer ${admin.secret}`, 'x-forwarded-for': '192.0.2.7' }
   const listed = async () => {
-    const answer = await fetch(`${service.url}/admin/keys`, { headers })
-    const { data } = z.object({ data: z.array(keyDocumentSchema) }).parse(await answer.json())
+    const { data } = await service.api.as(admin.secret).call(keys.list, { headers: { 'x-forwarded-for': '192.0.2.7' } })
     return data.find(({ id }) => id === admin.id)
   }
   const used = await eventually(async () => {

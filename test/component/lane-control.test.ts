@@ -5,6 +5,8 @@ import { z } from 'zod'
 import { findSender, updateSender } from '../../src/accounts/senders.ts'
 import { listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
+import { lanes } from '../../src/producer/api/lanes/routes.ts'
+import type { Api } from '../support/api.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -16,17 +18,15 @@ const laneList = z.array(z.looseObject({ lane: z.number(), account: z.number(), 
 let service: Service
 let tenant: Tenant
 let other: Tenant
-let admin: string
+let admin: Api
 
 beforeAll(async () => {
   service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
   tenant = await service.addTenant()
   other = await service.addTenant()
-  admin = await tenant.key('admin')
+  admin = await tenant.apiWith('admin')
 })
 afterAll(() => service?.close())
-
-const bearer = () => ({ authorization: `Bearer ${admin}` })
 
 async function send(to: string): Promise<string> {
   const answer = await service.post('/sendservicemessages/sendmessages', {
@@ -63,7 +63,7 @@ const cli = async (...args: string[]) => {
 }
 
 test('a paused lane keeps its messages until it is resumed', async () => {
-  const paused = await service.post(`/admin/lanes/${tenant.partnerLane}/pause`, { reason: 'night' }, bearer())
+  const paused = await admin.post(`/admin/lanes/${tenant.partnerLane}/pause`, { reason: 'night' })
   expect(paused.status).toBe(200)
   const since = (await lanePaused())?.paused_at
   expect(Math.abs(Date.parse(String(since)) - Date.now())).toBeLessThan(60_000)
@@ -101,7 +101,7 @@ test('a cooldown is listed with its end and its code, and a resume ends it', asy
   })
   expect(table.stdout).toContain(`${listed.cooldown_until} 130429`)
   expect(await statusOf(id)).toBe('queued')
-  const resumed = await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
+  const resumed = await admin.post(`/admin/lanes/${tenant.partnerLane}/resume`)
   expect(resumed.status).toBe(200)
   expect(await lane()).toMatchObject({ cooldown_until: null, cooldown_code: '', cooldown_for: '' })
   await reaches(id, 'read')
@@ -117,22 +117,21 @@ async function cooling(): Promise<string> {
 
 test("another account's lane does not exist for an admin key", async () => {
   for (const [verb, body] of Object.entries({ pause: {}, resume: {}, rate: { rate: 5 } })) {
-    const answer = await service.post(`/admin/lanes/${other.partnerLane}/${verb}`, body, bearer())
+    const answer = await admin.post(`/admin/lanes/${other.partnerLane}/${verb}`, body)
     expect(answer.status, verb).toBe(404)
   }
-  const listed = await fetch(`${service.url}/admin/lanes`, { headers: bearer() })
-  const { data } = z.object({ data: laneList }).parse(await listed.json())
+  const { data } = await admin.call(lanes.lanes)
   expect(data.map((lane) => lane.account)).toEqual([tenant.account, tenant.account])
 })
 
 test('a new pace is what lanes list shows, and a rate out of range is refused by name', async () => {
-  const answer = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 12 }, bearer())
+  const answer = await admin.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 12 })
   expect(answer.status).toBe(200)
   const { json } = await cli('lanes', 'list')
   expect(laneList.parse(json).find((lane) => lane.lane === tenant.cloudLane)?.rate).toBe(12)
-  const wrong = await service.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 0 }, bearer())
+  const wrong = await admin.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 0 })
   expect(wrong.status).toBe(400)
-  expect(wrong.body).toMatchObject({ error: { details: [{ path: 'rate' }] } })
+  expect(wrong.json).toMatchObject({ error: { details: [{ path: 'rate' }] } })
   expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
@@ -217,7 +216,7 @@ test('a sender whose token has expired is paused, given a new one, and sends wha
   expect(renewed.code).toBe(0)
   expect(renewed.stdout).not.toContain('fresh')
   expect(await statusOf(id)).toBe('queued')
-  await service.post(`/admin/lanes/${tenant.partnerLane}/resume`, {}, bearer())
+  await admin.post(`/admin/lanes/${tenant.partnerLane}/resume`)
   await reaches(id, 'read')
 })
 

@@ -67,11 +67,9 @@ test('a lane of which nothing is taken any more is reopened, counted, and sends'
 test('a lane that is paused, in a cooldown, at its pace, or empty is left alone', async () => {
   const [paused, cooling, slow, empty] = await Promise.all([1, 2, 3, 4].map(() => service.addTenant()))
   if (!paused || !cooling || !slow || !empty) throw new Error('no tenants')
-  const admin = { authorization: `Bearer ${await paused.key('admin')}` }
-  await service.post(`/admin/lanes/${paused.partnerLane}/pause`, {}, admin)
+  await (await paused.apiWith('admin')).post(`/admin/lanes/${paused.partnerLane}/pause`)
   await cooldownOf(service.redis, cooling.partnerLane).put(Date.now() + 60_000)
-  const slowly = { authorization: `Bearer ${await slow.key('admin')}` }
-  await service.post(`/admin/lanes/${slow.partnerLane}/rate`, { rate: 1 / 60 }, slowly)
+  await (await slow.apiWith('admin')).post(`/admin/lanes/${slow.partnerLane}/rate`, { rate: 1 / 60 })
   for (const tenant of [paused, cooling, slow, slow]) await sendTo(service, tenant, '+491700002003')
   const { asked, begin, look, stop } = newWatchdog()
   await begin()

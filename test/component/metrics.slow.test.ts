@@ -38,8 +38,7 @@ describe('GET /metrics of the producer', () => {
   })
   afterAll(() => service?.close())
 
-  const metrics = (key?: string) =>
-    fetch(`${service.url}/metrics`, { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } })
+  const metrics = (key?: string) => service.api.as(key).get('/metrics')
 
   test('is for an admin key only', async () => {
     expect((await metrics()).status).toBe(401)
@@ -48,7 +47,7 @@ describe('GET /metrics of the producer', () => {
 
   test('tells of the lanes of its account, and of no other lane or process', async () => {
     const answer = await metrics(await mine.key('admin'))
-    const text = await answer.text()
+    const { text } = answer
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-type')).toContain('text/plain; version=0.0.4')
     const accepted = `laneway_messages_total{lane="${mine.partnerLane}",class="transactional",state="accepted"}`
@@ -59,7 +58,7 @@ describe('GET /metrics of the producer', () => {
   })
 
   test('holds no number, name or text of a message', async () => {
-    const text = await (await metrics(await mine.key('admin'))).text()
+    const { text } = await metrics(await mine.key('admin'))
     expect(text).not.toMatch(/secret-track|491700000001|49170000|partner-api|tenant/)
   })
 })

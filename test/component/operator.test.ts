@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { OPERATOR, PERMISSIONS } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
-import { inspect } from '../support/declared-routes.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { credentialRecords } from '../support/state/accounts.ts'
@@ -24,14 +23,9 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const get = (path: string, key: string, headers: Record<string, string> = {}) =>
-  inspect(service.url + path, { headers: { authorization: `Bearer ${key}`, ...headers } })
+const get = (path: string, key: string, headers: Record<string, string> = {}) => service.api.as(key).get(path, headers)
 const post = (path: string, key: string, body: object, headers: Record<string, string> = {}) =>
-  inspect(service.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
+  service.api.as(key).post(path, body, headers)
 const as = (account: number) => ({ 'x-laneway-account': String(account) })
 const audio = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
 
@@ -58,10 +52,7 @@ test('without an account it is told to name one, and sees all lanes, metrics and
   expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(400)
   const { text } = await get('/admin/lanes', operator)
   for (const { partnerLane } of [one, two]) expect(text).toContain(`"lane":${partnerLane},`)
-  const metrics = async (headers: Record<string, string> = {}) => {
-    const asked = { headers: { authorization: `Bearer ${operator}`, ...headers } }
-    return (await fetch(`${service.url}/metrics`, asked)).text()
-  }
+  const metrics = async (headers: Record<string, string> = {}) => (await get('/metrics', operator, headers)).text
   expect(await metrics()).toContain('laneway_redis')
   expect(await metrics(as(one.account))).not.toContain('laneway_redis')
   expect((await post(`/admin/lanes/${two.partnerLane}/pause`, operator, {})).status).toBe(200)

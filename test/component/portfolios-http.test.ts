@@ -6,7 +6,6 @@ import { createCredential } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
 import { errorOf } from '../support/api-error.ts'
 import { runCli } from '../support/cli.ts'
-import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -24,15 +23,7 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 const ask = (of: Tenant, method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
-  inspect(service.url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${keys.get(of.account)}`,
-      ...(body && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  })
+  service.api.as(keys.get(of.account)).request(method, path, body, headers)
 const made = z.object({ data: z.looseObject({ id: z.int() }) })
 const create = async (of: Tenant, body: object) =>
   made.parse((await ask(of, 'POST', '/admin/portfolios', body)).json).data

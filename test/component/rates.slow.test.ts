@@ -10,6 +10,7 @@ import { ROUTES } from '../../src/producer/api/table.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { createRates, isCounted } from '../../src/producer/rate-limits.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
+import { apiClient } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { slowness } from '../support/machine.ts'
@@ -162,14 +163,10 @@ test('every address that counts refuses an address that asks too often, and prob
   const limited = await startProducer(config, service.server.url, silentLog)
   const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
   try {
-    const url = (path: string): string => limited.url + path.replaceAll(/:\w+/g, '1')
+    const url = (path: string): string => path.replaceAll(/:\w+/g, '1')
+    const api = apiClient(limited.url, secret)
     for (const { method, path } of ROUTES) {
-      const asked = () =>
-        fetch(url(path), {
-          method: method.toUpperCase(),
-          headers: { authorization: `Bearer ${secret}` },
-          redirect: 'manual',
-        })
+      const asked = () => api.open(url(path), { method: method.toUpperCase(), redirect: 'manual' })
       expect([path, await isRefused(asked)]).toEqual([path, isCounted({ path })])
     }
     expect(await isRefused(() => fetch(`${limited.url}/no/such/route`))).toBe(true)
@@ -182,11 +179,11 @@ test('an answer of every kind says what is left: JSON, a list in pieces, text, a
   const limits = { ...service.config.limits, addressRate: 1_000, keyRate: 1_000 }
   const limited = await startProducer({ ...service.config, limits }, service.server.url, silentLog)
   const { key } = await service.addTenant()
-  const authorization = `Bearer ${await key('contacts:read')}`
+  const api = apiClient(limited.url, await key('contacts:read'))
   const both = '"address";q=1000;w=1, "key";q=1000;w=1'
   const address = '"address";q=1000;w=1'
   try {
-    for (const [path, policy] of [
+    for (const [path = '', policy] of [
       ['/opt-outs', both],
       ['/opt-outs/export', both],
       ['/opt-outs/12', both],
@@ -194,8 +191,7 @@ test('an answer of every kind says what is left: JSON, a list in pieces, text, a
       ['/console', address],
       ['/no/such/route', address],
     ]) {
-      const answer = await fetch(`${limited.url}${path}`, { headers: { authorization }, redirect: 'manual' })
-      await answer.text()
+      const answer = await api.get(path)
       expect([path, answer.headers.get('ratelimit-policy')]).toEqual([path, policy])
       expect(answer.headers.get('ratelimit')).toMatch(
         policy === both ? /^"address".*"key";r=/ : /^"address";r=\d+;t=1$/,

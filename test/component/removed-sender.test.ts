@@ -228,13 +228,13 @@ test('a repeat of a campaign whose sender was removed before it was made is made
     ...{ rate: 10, honoursIdempotency: false, isDefault: false },
     sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
   })
-  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'campaign' }
-  const made = await service.post('/campaigns', body, headers)
+  const once = { 'idempotency-key': 'campaign' }
+  const made = await tenant.api.post('/campaigns', body, once)
   expect(made).toMatchObject({
     status: 201,
-    body: { data: { id: expect.stringMatching(`^cmp_${lane}_`), sender: number } },
+    json: { data: { id: expect.stringMatching(`^cmp_${lane}_`), sender: number } },
   })
-  expect((await service.post('/campaigns', body, headers)).body).toEqual(made.body)
+  expect((await tenant.api.post('/campaigns', body, once)).json).toEqual(made.json)
 })
 
 test('a repeat of a message that was sent keeps its id after its sender was removed', async () => {
@@ -256,10 +256,10 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
   const digest = bodyDigest({ messages })
   await rememberKey(redis, { account: tenant.account, route: 'batch', key: 'plan', digest }, plan)
   await setDefaultSender(redis, tenant.account, tenant.cloudLane)
-  const headers = { authorization: `Bearer ${tenant.apiKey}`, 'idempotency-key': 'plan' }
-  const first = await service.post('/messages/batch', { messages }, headers)
+  const once = { 'idempotency-key': 'plan' }
+  const first = await tenant.api.post('/messages/batch', { messages }, once)
   const id = expect.stringContaining(`msg_${lane}_`)
-  expect(first.body).toEqual({
+  expect(first.json).toEqual({
     results: [
       { index: 0, id },
       { index: 1, id },
@@ -271,13 +271,9 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
   await rememberKey(redis, { account: gone.account, route: 'batch', key: 'plan', digest }, ofGone)
   await remove(gone.partnerLane)
   await setDefaultSender(redis, gone.account, gone.cloudLane)
-  const second = await service.post(
-    '/messages/batch',
-    { messages },
-    { ...headers, authorization: `Bearer ${gone.apiKey}` },
-  )
+  const second = await gone.api.post('/messages/batch', { messages }, once)
   const message = 'The sender of this message was removed; send it again under a new Idempotency-Key.'
-  expect(second.body).toMatchObject({
+  expect(second.json).toMatchObject({
     results: [
       { index: 0, error: { code: 'unknown_sender', message } },
       { index: 1, id: expect.stringContaining(`msg_${gone.cloudLane}_`) },
@@ -360,10 +356,8 @@ test('a message that ended is not queued again once its sender is removed', asyn
   expect(requeued).toMatchObject({ verdict: 'sender_removed' })
   expect((await readMessage(redis, failed))?.state).toBe('failed')
   expect(await hasJob(failed.name)).toBe(false)
-  const path = `/messages/${failed.name}/requeue`
-  const key = await tenant.key('messages:send')
-  const answer = await fetch(service.url + path, { method: 'POST', headers: { authorization: `Bearer ${key}` } })
-  expect([answer.status, await answer.json()]).toMatchObject([409, { error: { code: 'sender_removed' } }])
+  const answer = await tenant.api.post(`/messages/${failed.name}/requeue`)
+  expect([answer.status, answer.json]).toMatchObject([409, { error: { code: 'sender_removed' } }])
 })
 
 test('a campaign that was made ready while its sender was removed does not start', async () => {

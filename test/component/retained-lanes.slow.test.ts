@@ -56,9 +56,9 @@ const remove = (lane: number) => dropSender({ redis, queues }, lane, RETENTION_M
 const files = () => openFolder(service.config.dataDir)
 
 async function get(path: string, key: string) {
-  const answer = await fetch(service.url + path, { headers: { authorization: `Bearer ${key}` } })
+  const answer = await service.api.as(key).get(path)
   expect(answer.status).toBe(200)
-  return z.looseObject({ data: z.any() }).parse(await answer.json())
+  return z.looseObject({ data: z.any() }).parse(answer.json)
 }
 
 /** What stands on the lane that names the text, or of everything when there is none. */
@@ -155,16 +155,13 @@ test('removing a sender twice is removing it once', async () => {
   const first = await remove(lane)
   expect(await remove(lane)).toMatchObject({ id: first.id, account: tenant.account })
   expect(await inQueues(lane)).toEqual([])
-  const headers = { authorization: `Bearer ${await tenant.key('admin')}` }
-  const again = await fetch(`${service.url}/admin/senders/${lane}`, { method: 'DELETE', headers })
-  expect([again.status, await again.json()]).toEqual([200, { status: true, message: 'removed' }])
+  const admin = await tenant.apiWith('admin')
+  const again = await admin.delete(`/admin/senders/${lane}`)
+  expect([again.status, again.json]).toEqual([200, { status: true, message: 'removed' }])
   const other = await service.addTenant()
-  const foreign = await fetch(`${service.url}/admin/senders/${lane}`, {
-    method: 'DELETE',
-    headers: { authorization: `Bearer ${await other.key('admin')}` },
-  })
+  const foreign = await (await other.apiWith('admin')).delete(`/admin/senders/${lane}`)
   expect(foreign.status).toBe(404)
-  expect((await fetch(`${service.url}/admin/senders/${lane}`, { headers })).status).toBe(404)
+  expect((await admin.get(`/admin/senders/${lane}`)).status).toBe(404)
 })
 
 test('a process that dies at any command of a removal is followed by another that removes the rest', async () => {

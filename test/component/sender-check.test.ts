@@ -10,6 +10,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { senderCheckSchema } from '../../src/model/accounts/sender-check.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
+import type { Api } from '../support/api.ts'
 import { runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -20,13 +21,13 @@ import { listen } from '../testbed/free-port.ts'
 const TOKEN = '12.tok|en'
 let service: Service
 let tenant: Tenant
-let admin: string
+let admin: Api
 let own: string
 
 beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
-  admin = await tenant.key('admin')
+  admin = await tenant.apiWith('admin')
   own = tenant.cloudNumber
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '4711' })
 })
@@ -48,12 +49,10 @@ async function control(account: object): Promise<void> {
 
 /** Over HTTP. */
 async function check() {
-  const headers = { authorization: `Bearer ${admin}` }
-  const answer = await fetch(`${service.url}/admin/senders/${tenant.cloudLane}/check`, { headers })
-  const text = await answer.text()
-  expect(answer.status, text).toBe(200)
+  const { status, text, json } = await admin.get(`/admin/senders/${tenant.cloudLane}/check`)
+  expect(status, text).toBe(200)
   expect(text).not.toContain(TOKEN)
-  const { data } = z.object({ data: senderCheckSchema }).parse(JSON.parse(text))
+  const { data } = z.object({ data: senderCheckSchema }).parse(json)
   return { ...data, of: (what: string) => data.findings.find((each) => each.what === what) }
 }
 
@@ -325,9 +324,7 @@ test('webhooks that are all refused are missing, and of those that are refused a
   expect(among.sentence).toMatch(/^3 webhooks of the last hour .* the last with a right one came at 20/)
   const good = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
   expect([good.code, good.stderr]).toEqual([0, ''])
-  const headers = { authorization: `Bearer ${admin}` }
-  const shown = await (await fetch(`${service.url}/admin/webhook-secrets`, { headers })).json()
-  expect(shown).toMatchObject({
+  expect((await admin.get('/admin/webhook-secrets')).json).toMatchObject({
     data: { last_good_at: expect.any(String), refused_last_hour: 3, refused_last_day: 3 },
   })
 
@@ -340,8 +337,7 @@ test('webhooks that are all refused are missing, and of those that are refused a
     'webhook.app_secret',
     'own-secret-of-this-account',
   )
-  const own = { authorization: `Bearer ${await other.key('admin')}` }
-  expect(await (await fetch(`${service.url}/admin/webhook-secrets`, { headers: own })).json()).toMatchObject({
+  expect((await (await other.apiWith('admin')).get('/admin/webhook-secrets')).json).toMatchObject({
     data: { last_good_at: null, refused_last_hour: 3 },
   })
 })
@@ -362,8 +358,7 @@ test('the command line says the same, a line each', async () => {
 
 test('only who may administer the account may check, and only its own senders', async () => {
   const other = await service.addTenant()
-  const path = `${service.url}/admin/senders/${tenant.cloudLane}/check`
-  const ask = async (key: string) => (await fetch(path, { headers: { authorization: `Bearer ${key}` } })).status
-  expect(await ask(await other.key('admin'))).toBe(404)
-  expect(await ask(tenant.apiKey)).toBe(403)
+  const ask = async (api: Api) => (await api.get(`/admin/senders/${tenant.cloudLane}/check`)).status
+  expect(await ask(await other.apiWith('admin'))).toBe(404)
+  expect(await ask(tenant.api)).toBe(403)
 })

@@ -17,6 +17,7 @@ import { syncTemplates } from '../../src/admin/sync-templates.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
+import { templates } from '../../src/producer/api/templates/routes.ts'
 import { createGraphApi } from '../../src/providers/graph-api.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
@@ -388,33 +389,24 @@ test('the command line asks for it and says what came of it; without an account 
 })
 
 test('over HTTP it is asked for and shown', async () => {
-  const key = await tenant.key('admin')
+  const admin = await tenant.apiWith('admin')
   await control({ templates: [definition('a')] })
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
-  const call = async (method: string, path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${service.url}${path}`, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, body: z.object({ data: z.array(z.looseObject({})) }).parse(await answer.json()) }
-  }
-  expect(await call('POST', '/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
+  expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
     status: 202,
-    body: { data: [{ waba_id: waba, state: 'waiting' }] },
+    json: { data: [{ waba_id: waba, state: 'waiting' }] },
   })
   const done = () =>
     eventually(async () => {
-      const { body } = await call('GET', '/admin/template-syncs')
-      return body.data[0]?.state === 'done' || undefined
+      const { data } = await admin.call(templates.syncs)
+      return data[0]?.state === 'done' || undefined
     }, 'it is done')
   await done()
-  const { body } = await call('GET', '/admin/templates')
-  expect(body.data).toMatchObject([{ id: 'a/en_US', waba_id: waba, cannot_be_sent: null }])
+  const { data } = await admin.call(templates.list)
+  expect(data).toMatchObject([{ id: 'a/en_US', waba_id: waba, cannot_be_sent: null }])
   // What came of the first says nothing of the second.
-  expect(await call('POST', '/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
-    body: { data: [{ state: 'waiting', problem: null }] },
+  expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
+    json: { data: [{ state: 'waiting', problem: null }] },
   })
   await done()
 })
