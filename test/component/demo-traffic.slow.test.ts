@@ -5,7 +5,6 @@ import { readDemoTemplates } from '../../packages/simulator/demo/data.ts'
 import { createDemoTraffic } from '../../packages/simulator/demo/traffic.ts'
 import { snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { silentLog } from '../support/app.ts'
-import { inspect } from '../support/declared-routes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -20,11 +19,9 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 const ask = (path: string, running?: boolean, key = admin) =>
-  inspect(`${service.url}/console/${path}`, {
-    method: running === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(running !== undefined && { body: JSON.stringify({ running }) }),
-  })
+  running === undefined
+    ? service.api.as(key).get(`/console/${path}`)
+    : service.api.as(key).post(`/console/${path}`, { running })
 const snapshot = async () => snapshotSchema.parse(Object((await ask('snapshot')).json).data)
 const target = () => ({
   ...{ baseUrl: service.url, simulatorUrl: service.simulator.url, apiKey: tenant.apiKey },

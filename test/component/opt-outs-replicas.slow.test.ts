@@ -27,10 +27,7 @@ afterAll(async () => {
 })
 
 async function ask(method: string, path: string, body?: object): Promise<number> {
-  const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) }
-  const answer = await fetch(`${service.url}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-  await answer.text()
-  return answer.status
+  return (await service.api.as(key).request(method, path, body)).status
 }
 const add = (person: string) => ask('POST', '/opt-outs', { person })
 const remove = (person: string) => ask('DELETE', `/opt-outs/${person}`)

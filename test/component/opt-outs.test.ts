@@ -106,15 +106,8 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
 })
 
 test('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
-  const add = (): Promise<{ status: number }> => {
-    const headers = {
-      Authorization: `Bearer ${contacts}`,
-      'content-type': 'application/json',
-      'Idempotency-Key': 'once',
-    }
-    const body = JSON.stringify({ person: '+491520555009' })
-    return fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
-  }
+  const add = () =>
+    service.api.as(contacts).post('/opt-outs', { person: '+491520555009' }, { 'idempotency-key': 'once' })
   const first = add()
   const written = await eventually(() => optOutOf('491520555009'), 'the opt-out is written')
   const writtenAt = performance.now()
@@ -379,10 +372,8 @@ test('whatever the list shows can be read and lifted by its address, and importe
     expect((await ask('DELETE', path, undefined, key)).status, person).toBe(200)
     expect((await ask('GET', path, undefined, key)).status, person).toBe(404)
   }
-  const headers = { Authorization: `Bearer ${key}`, 'content-type': 'text/csv' }
-  const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: file })
   // What is neither a number nor looks like an id may be a slip, and is named.
-  expect(await answer.json()).toMatchObject({ data: { imported: 3, refused: 2 } })
+  expect((await upload(file, 'text/csv', key)).json).toMatchObject({ data: { imported: 3, refused: 2 } })
   for (const person of ['user.93737', 'BR.AB12cd34EF', '491520559301']) {
     expect((await ask('GET', `/opt-outs/${person}`, undefined, key)).status, person).toBe(200)
   }
@@ -549,11 +540,8 @@ test('an erased person is on the list no more', async () => {
 })
 
 test('a request repeated at once is not answered before the opt-out holds either', async () => {
-  const headers = {
-    ...{ authorization: `Bearer ${contacts}`, 'content-type': 'application/json', 'idempotency-key': 'at once' },
-  }
-  const body = JSON.stringify({ person: '+491520578901' })
-  const post = () => fetch(`${service.url}/opt-outs`, { method: 'POST', headers, body })
+  const post = () =>
+    service.api.as(contacts).post('/opt-outs', { person: '+491520578901' }, { 'idempotency-key': 'at once' })
   const first = post()
   await eventually(async () => (await optOutOf('491520578901')) !== undefined, 'it is written down')
   const begun = performance.now()
@@ -562,19 +550,12 @@ test('a request repeated at once is not answered before the opt-out holds either
   expect((await first).status).toBe(201)
 })
 
-async function upload(
-  csv: string | Buffer<ArrayBuffer>,
-  type = 'text/csv',
-  key = contacts,
-): Promise<{ status: number; body: unknown }> {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': type }
-  const answer = await fetch(`${service.url}/opt-outs/import`, { method: 'POST', headers, body: csv })
-  return { status: answer.status, body: await answer.json() }
-}
+const upload = (csv: string | Buffer, type = 'text/csv', key = contacts) =>
+  service.api.as(key).post('/opt-outs/import', csv, { 'content-type': type })
 async function download(key: string): Promise<string[]> {
-  const answer = await fetch(`${service.url}/opt-outs/export`, { headers: { authorization: `Bearer ${key}` } })
-  expect(answer.headers.get('content-disposition')).toBe('attachment; filename="opt-outs.csv"')
-  return (await answer.text()).trimEnd().split('\n')
+  const { headers, text } = await service.api.as(key).get('/opt-outs/export')
+  expect(headers.get('content-disposition')).toBe('attachment; filename="opt-outs.csv"')
+  return text.trimEnd().split('\n')
 }
 
 test('a file of people may have unseen signs and spaces before its quotes, as phones and programs write them', async () => {
@@ -584,7 +565,7 @@ test('a file of people may have unseen signs and spaces before its quotes, as ph
     '2,\u202a+49 1520 574012\u202c',
     '3,"49\u20111520\u2011574013" ',
   ]
-  expect((await upload(rows.join('\n'))).body).toMatchObject({ data: { imported: 3, refused: 0 } })
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, refused: 0 } })
   for (const person of ['491520574011', '491520574012', '491520574013']) expect(await optOutOf(person)).toBeDefined()
 })
 
@@ -592,8 +573,8 @@ test('a file of people is imported as often as one likes, and what is exported c
   const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
   const reason = 'expected a full international number, or the id of a person without one'
   const data = { imported: 3, added: 2, refused: 1, refused_rows: [{ line: 3, reason }] }
-  expect((await upload(rows.join('\n'))).body).toMatchObject({ status: true, data })
-  expect((await upload(rows.join('\n'))).body).toMatchObject({ data: { imported: 3, added: 0 } })
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ status: true, data })
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, added: 0 } })
   expect(await optOutOf('491520574001')).toMatchObject({ source: 'http' })
   expect(await optOutOf('US.57')).toBeDefined()
 
@@ -603,7 +584,7 @@ test('a file of people is imported as often as one likes, and what is exported c
   const other = await service.addTenant()
   const both = ['contacts:read', 'contacts:write'] as const
   const { secret } = await createCredential(service.redis, other.account, both, Date.now())
-  expect((await upload(exported.join('\n'), 'text/csv', secret)).body).toMatchObject({ data: { refused: 0 } })
+  expect((await upload(exported.join('\n'), 'text/csv', secret)).json).toMatchObject({ data: { refused: 0 } })
   const people = (lines: string[]) => lines.map((line) => line.split(',')[0]).sort()
   expect(people(await download(secret))).toEqual(people(exported))
 })
@@ -622,7 +603,7 @@ test('a list of many pages is exported whole, and an empty one has its header', 
 test('what is no list of people is refused, with what was before it kept', async () => {
   expect(await upload('name,email\nAda,a@b.c\n')).toMatchObject({
     status: 400,
-    body: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
+    json: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
   })
   const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
   expect(await upload(`person\n${rows.join('\n')}\n+491520576000\n"+491520576001`)).toMatchObject({ status: 400 })
@@ -634,7 +615,7 @@ test('what is no list of people is refused, with what was before it kept', async
   expect(await optOutOf('491520576003')).toBeUndefined()
   expect((await upload('person\n', 'application/json')).status).toBe(415)
   expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
-  expect((await upload('person\n')).body).toMatchObject({ data: { imported: 0, refused_rows: [] } })
+  expect((await upload('person\n')).json).toMatchObject({ data: { imported: 0, refused_rows: [] } })
 })
 
 test('the command line imports and exports them', async () => {

@@ -115,17 +115,9 @@ const runSchema = z.object({ data: z.object({ id: z.string(), name: z.string() }
 test('a run of a campaign without a name is called by its id, and the same key makes one run only', async () => {
   const id = await failed([REFUSED])
   const once = () =>
-    fetch(`${service.url}/campaigns/${id}/resume`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${service.tenant.apiKey}`,
-        'content-type': 'application/json',
-        'idempotency-key': 'run it once',
-      },
-      body: JSON.stringify({ class: 'failed' }),
-    })
-      .then((answer) => answer.json())
-      .then(runSchema.parse)
+    service.tenant.api
+      .post(`/campaigns/${id}/resume`, { class: 'failed' }, { 'idempotency-key': 'run it once' })
+      .then(({ json }) => runSchema.parse(json))
   const [one, other] = [await once(), await once()]
   expect(one.data.name).toBe(`${id} (run 2)`)
   expect(other.data.id).toBe(one.data.id)

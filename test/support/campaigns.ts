@@ -60,16 +60,8 @@ export async function startCampaigns(
   let people = 0
 
   async function request(method: string, path: string, body?: unknown, bearer = key) {
-    const response = await fetch(`${service.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${bearer}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, text, json: () => JSON.parse(text) }
+    const { status, headers, text } = await service.api.as(bearer).request(method, path, body)
+    return { status, headers, text, json: () => JSON.parse(text) }
   }
 
   const api = {
@@ -109,9 +101,9 @@ export async function startCampaigns(
     },
 
     async upload(id: string, rows: string, type = 'text/csv', bearer = key) {
-      const headers = { authorization: `Bearer ${bearer}`, 'content-type': type }
-      const response = await fetch(`${service.url}/campaigns/${id}/rows`, { method: 'POST', headers, body: rows })
-      return { status: response.status, body: JSON.parse(await response.text()) }
+      const headers = { 'content-type': type }
+      const { status, text } = await service.api.as(bearer).post(`/campaigns/${id}/rows`, rows, headers)
+      return { status, body: JSON.parse(text) }
     },
 
     /** A verb that must be allowed. */
