@@ -377,10 +377,9 @@ describe('a received message', () => {
     const id = `wamid.ahead${timestamp}`
     expect((await post(webhook({ messages: [received(id, { timestamp })] }))).status).toBe(200)
     expect((await infoOf(service, tenant, id)).timestamp).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000))
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    const list = await fetch(`${service.url}/messages?direction=inbound`, { headers })
+    const list = await tenant.api.get('/messages?direction=inbound')
     expect(list.status).toBe(200)
-    expect(await list.text()).toContain(id)
+    expect(list.text).toContain(id)
   })
 
   test('for a number that is nobody’s is let go', async () => {

@@ -3,10 +3,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readAuditLog } from '../../src/accounts/audit-log.ts'
-import { createCredential } from '../../src/accounts/credentials.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 import { recordStatus } from '../../src/lanes/messages/steps.ts'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
+import { events } from '../../src/producer/api/events/routes.ts'
 import { claim } from '../support/claim.ts'
 import { runCli } from '../support/cli.ts'
 import { answerWith, type EventReceiver, startReceiver, take } from '../support/event-receiver.ts'
@@ -35,26 +34,17 @@ const endpointShape = z.looseObject({
   enabled: z.boolean(),
   disabled_for: z.string().nullable(),
 })
-const dataOf = <T>(schema: z.ZodType<T>, answer: { status: number; body: unknown }, status = 200): T => {
-  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
-  return schema.parse(z.object({ data: z.unknown() }).parse(answer.body).data)
+const dataOf = <T>(schema: z.ZodType<T>, answer: { status: number; json: unknown }, status = 200): T => {
+  expect(answer.status, JSON.stringify(answer.json)).toBe(status)
+  return schema.parse(z.object({ data: z.unknown() }).parse(answer.json).data)
 }
 
 /** An account with a key for events and a receiver. */
 async function listener() {
   const tenant = await service.addTenant()
-  const key = await tenant.key('events')
-  const call = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
-    const answer = await fetch(`${service.url}/event-endpoints${path}`, {
-      method,
-      headers: {
-        ...{ authorization: `Bearer ${key}`, ...headers },
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, body: await answer.json() }
-  }
+  const api = await tenant.apiWith('events')
+  const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    api.request(method, `/event-endpoints${path}`, body, headers)
   const receiver = await startReceiver()
   receivers.push(receiver)
   const create = async (fields: object = {}) => {
@@ -74,7 +64,7 @@ async function listener() {
       ),
       await call('GET', `/${id}/attempts`),
     )
-  return { tenant, key, call, receiver, create, attempts }
+  return { tenant, call, receiver, create, attempts }
 }
 
 /** Some messages of the tenant become `sent`, then `delivered`; their ids. */
@@ -228,20 +218,16 @@ describe('an endpoint', () => {
     })
     receiver.behave = answerWith(503)
     await happen(tenant)
-    const operator = await createCredential(service.redis, 0, [OPERATOR], Date.now())
-    const failing = async (more = '') => {
-      const headers = { authorization: `Bearer ${operator.secret}` }
-      const answer = await fetch(`${service.url}/event-endpoints?failing=true${more}`, { headers })
-      return z.object({ data: z.array(z.looseObject({ id: z.string(), account: z.int() })) }).parse(await answer.json())
-        .data
-    }
+    const operator = await service.operator()
+    const failing = async (more: { account?: number } = {}) =>
+      (await operator.call(events.list, { query: { failing: 'true', ...more } })).data
     const idle = await create()
     const isListed = async () => (await failing()).find(({ id }) => id === endpoint.id)
     expect(await eventually(isListed, 'an operator sees it among all that fail')).toMatchObject({
       account: tenant.account,
     })
     expect((await failing()).map(({ id }) => id)).not.toContain(idle.id)
-    expect((await failing(`&account=${tenant.account}`)).map(({ id }) => id)).toEqual([endpoint.id])
+    expect((await failing({ account: tenant.account })).map(({ id }) => id)).toEqual([endpoint.id])
     const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
     const { code, stdout } = await runCli(['events', 'endpoints', 'list'], env)
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`${endpoint.id} +${tenant.account} `))])
@@ -333,7 +319,7 @@ describe('an endpoint can', () => {
     const since = new Date(Date.now() - 60_000).toISOString()
     const ids = await happen(tenant, 5)
     await eventually(async () => receiver.events().length >= 5, 'all events')
-    expect((await call('POST', `/${endpoint.id}/replay`, { since, dry_run: true })).body).toMatchObject({
+    expect((await call('POST', `/${endpoint.id}/replay`, { since, dry_run: true })).json).toMatchObject({
       data: { matched: 5, complete: true },
     })
     const types = ['message.sent', 'message.delivered']
@@ -433,10 +419,10 @@ test('a repeated request with a key makes one endpoint, and an account may have 
   const body = { url: receiver.url }
   const once = [1, 2].map(() => call('POST', '', body, { 'Idempotency-Key': 'one' }))
   const [first, again] = await Promise.all(once)
-  expect(first).toEqual(again)
+  expect([first?.status, first?.json]).toEqual([again?.status, again?.json])
   expect((await call('POST', '', { ...body, types: ['message.read'] }, { 'Idempotency-Key': 'one' })).status).toBe(422)
   for (let i = 1; i < 20; i += 1) expect((await call('POST', '', body)).status).toBe(201)
-  expect((await call('POST', '', body)).body).toMatchObject({ error: { code: 'too_many_endpoints' } })
+  expect((await call('POST', '', body)).json).toMatchObject({ error: { code: 'too_many_endpoints' } })
 })
 
 test('unknown fields, types, senders and limits are refused', async () => {

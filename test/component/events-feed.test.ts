@@ -45,14 +45,11 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-async function get(path: string, bearer = key) {
-  const answer = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${bearer}` } })
-  return { status: answer.status, body: await answer.json() }
-}
+const get = (path: string, bearer = key) => service.api.as(bearer).get(path)
 async function pull(query = '', bearer = key) {
-  const { status, body } = await get(`/events${query}`, bearer)
-  expect(status, JSON.stringify(body)).toBe(200)
-  return page.parse(body)
+  const { status, text, json } = await get(`/events${query}`, bearer)
+  expect(status, text).toBe(200)
+  return page.parse(json)
 }
 const newId = (lane = tenant.partnerLane) => ({ lane, ulid: newUlid(Date.now()) })
 const PROBLEM = { code: 'a|b', sentence: 'Call 4917612345678 about it.\nNow.' }
@@ -100,7 +97,7 @@ test('nothing is written while nobody listens, and from the first pull on every 
   // Each event is the entry of the history that its seq counts.
   const shown = z
     .object({ data: z.object({ history: z.array(z.object({ at: z.string(), event: z.string() })) }) })
-    .parse((await get(`/messages/${id}`, tenant.apiKey)).body)
+    .parse((await get(`/messages/${id}`, tenant.apiKey)).json)
   for (const { timestamp, data: told } of data) {
     expect(shown.data.history[(told.seq ?? 0) - 1]).toMatchObject({ at: timestamp, event: told.state })
   }

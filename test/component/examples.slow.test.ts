@@ -15,6 +15,7 @@ import { operations } from '../../src/producer/openapi/document.ts'
 import { shownAnswer } from '../../src/producer/openapi/sample.ts'
 import { providerWebhooks } from '../../src/producer/openapi/webhooks.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
+import { apiClient } from '../support/api.ts'
 import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
 import { hubSignature, phoneAsks } from '../support/flow-phone.ts'
 import { readPage } from '../support/pages.ts'
@@ -41,15 +42,11 @@ async function startWorker(): Promise<void> {
 const GALLERY = '/partners/wp-gallery/manage'
 const answered = z.looseObject({ data: z.unknown().optional(), messages: z.unknown().optional() })
 
+const api = () => apiClient(url, world.key)
 async function ask(method: string, path: string, body?: object) {
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  expect(answer.ok, `${method} ${path}: ${text}`).toBe(true)
-  return answered.parse(JSON.parse(text))
+  const { status, text, json } = await api().request(method, path, body)
+  expect(status, `${method} ${path}: ${text}`).toBeLessThan(300)
+  return answered.parse(json)
 }
 
 const byName = (name: string, at = 0) => operations().find(({ id }) => id === name)?.spec.examples[at]
@@ -272,10 +269,9 @@ function send(spec: RouteSpec, example: Example, prepared: Prepared): Promise<Re
   const shown = prepared.body ?? example.body
   const json = shown === undefined ? undefined : JSON.stringify({ ...inBody, ...shown })
   const body = form ?? example.text ?? json
-  return fetch(`${url}${path}${asked}`, {
+  return apiClient(url, spec.access.in === 'bearer' ? keyFor(spec) : undefined).open(`${path}${asked}`, {
     method: spec.method.toUpperCase(),
     headers: {
-      ...(spec.access.in === 'bearer' && { authorization: `Bearer ${keyFor(spec)}` }),
       ...(json !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },
@@ -359,12 +355,8 @@ test('a campaign that is over is neither checked nor scheduled again', async () 
   const id = await pausedCampaign()
   await ask('POST', `/campaigns/${id}/cancel`)
   for (const [act, body] of Object.entries({ preflight: {}, schedule: { at: '2126-11-22T09:00:00Z' } })) {
-    const answer = await fetch(`${url}/campaigns/${id}/${act}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    expect([answer.status, await answer.json()], act).toMatchObject([422, { error: { code: 'wrong_state' } }])
+    const answer = await api().post(`/campaigns/${id}/${act}`, body)
+    expect([answer.status, answer.json], act).toMatchObject([422, { error: { code: 'wrong_state' } }])
   }
 })
 
@@ -372,9 +364,8 @@ test('an upload into a folder that does not exist, and a webhook that is compres
   const form = new FormData()
   form.set('folder_id', '999999')
   form.set('file', new Blob(['A text.']), 'a.txt')
-  const headers = { authorization: `Bearer ${world.key}` }
-  const upload = await fetch(`${url}${GALLERY}/files`, { method: 'POST', headers, body: form })
-  expect([upload.status, await upload.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+  const upload = await api().post(`${GALLERY}/files`, form)
+  expect([upload.status, upload.json]).toMatchObject([404, { error: { code: 'not_found' } }])
   const webhook = await fetch(`${url}/webhooks/cloud-api`, {
     method: 'POST',
     headers: { 'x-hub-signature-256': `sha256=${signed('x')}`, 'content-encoding': 'gzip' },

@@ -66,14 +66,8 @@ beforeEach(() => {
 const keySchema = z.object({ id: z.string(), public_key: z.string() })
 const envelope = z.looseObject({ data: z.looseObject({}).optional() })
 async function call(method: string, path: string, body?: object, key = admin) {
-  const headers = { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) }
-  const response = await fetch(`${service.url}${path}`, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text: unknown = await response.json()
-  return { ...envelope.parse(text), json: text, status: response.status }
+  const answer = await service.api.as(key).request(method, path, body)
+  return { ...envelope.parse(answer.json), ...answer }
 }
 
 async function post(body: string, signature: string, account = tenant.account, flow = 'delivery') {

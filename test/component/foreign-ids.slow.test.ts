@@ -15,7 +15,7 @@ import { templateSchema } from '../../src/model/templates/template.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
 import { createPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
-import { DECLARED, type Inspected, inspect } from '../support/declared-routes.ts'
+import { DECLARED, type Inspected } from '../support/declared-routes.ts'
 import { orderUpdate, plainHello } from '../support/example-templates.ts'
 import { audioTo, reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -145,12 +145,8 @@ async function everything(name: string): Promise<Ids & { key: string; tenant: Te
 }
 
 function request(key: string, method: string, path: string, body?: object, type = 'application/json') {
-  const isText = type !== 'application/json'
-  return inspect(service.url + path, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': type }) },
-    ...(body === undefined ? {} : { body: isText ? 'phone\n491700000001\n' : JSON.stringify(body) }),
-  })
+  const sent = body !== undefined && type !== 'application/json' ? 'phone\n491700000001\n' : body
+  return service.api.as(key).request(method, path, sent, body === undefined ? {} : { 'content-type': type })
 }
 
 /** The routes that take an id, and how: what they answer to our key for ids of ours, of theirs and of nobody. */
@@ -268,8 +264,7 @@ function upload(folder: number): Promise<Inspected> {
   const form = new FormData()
   form.set('folder_id', String(folder))
   form.set('file', new File(['x'], 'x.txt'))
-  const headers = { authorization: `Bearer ${ours.key}` }
-  return inspect(`${service.url}${GALLERY}/files`, { method: 'POST', headers, body: form })
+  return service.api.as(ours.key).post(`${GALLERY}/files`, form)
 }
 
 /** What an answer says, without its own id and without the ids that may have been asked for. */

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { faultOfAnswer, faultOfHead } from '../support/answer-check.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -69,19 +68,14 @@ test.each([
 test.each(DECLARED.filter(({ key }) => key === 'bearer').map((route) => [route.name, route] as const))(
   '%s is refused to an operator who acts for no account that there is',
   async (_name, route) => {
-    const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
+    const operator = await service.operator()
     for (const [account, wanted] of [
       ['none', 'account_required'],
       ['999999', 'not_found'],
     ] as const) {
-      const headers = { authorization: `Bearer ${secret}`, 'x-laneway-account': account }
-      const json = route.body === 'other' ? {} : { 'content-type': 'application/json' }
-      const answer = await fetch(service.url + route.path, {
-        method: route.method,
-        headers: { ...headers, ...json },
-        ...(route.body === 'other' ? {} : { body: '{}' }),
-      })
-      const { code } = errorOf({ json: JSON.parse(await answer.text()) })
+      const body = route.body === 'other' ? undefined : {}
+      const answer = await operator.request(route.method, route.path, body, { 'x-laneway-account': account })
+      const { code } = errorOf(answer)
       // What is looked at first may be the body, or the path.
       if (answer.status !== 404 || code !== 'not_found') expect([wanted, 'invalid_request']).toContain(code)
     }
@@ -90,18 +84,13 @@ test.each(DECLARED.filter(({ key }) => key === 'bearer').map((route) => [route.n
 
 test('the 51st bulk move of an account at a time is refused until one of them is done', async () => {
   await service.stopWorker()
-  const key = await service.tenant.key('gallery')
-  const move = () =>
-    fetch(`${service.url}${GALLERY}/files/bulk-move`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ file_ids: [1], folder_id: 1 }),
-    })
+  const api = await service.tenant.apiWith('gallery')
+  const move = () => api.post(`${GALLERY}/files/bulk-move`, { file_ids: [1], folder_id: 1 })
   const answers = await Promise.all(Array.from({ length: 51 }, move))
   const refused = answers.filter(({ status }) => status === 429)
   expect(refused).toHaveLength(1)
   expect(refused[0]?.headers.get('retry-after')).toBe('1')
-  expect(errorOf({ json: await refused[0]?.json() }).code).toBe('too_many_moves')
+  expect(errorOf({ json: refused[0]?.json }).code).toBe('too_many_moves')
   await service.startWorker()
 })
 
@@ -126,12 +115,8 @@ test('an account that has a thousand keys gets no other one', async () => {
   const [hash = ''] = Object.values(await list.fields())
   const filler = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`key_${i}`, hash]))
   await list.change(filler)
-  const answer = await fetch(`${service.url}/admin/keys`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'one more', permissions: ['admin'] }),
-  })
-  expect([answer.status, errorOf({ json: await answer.json() }).code]).toEqual([409, 'too_many_keys'])
+  const answer = await service.api.as(secret).post('/admin/keys', { name: 'one more', permissions: ['admin'] })
+  expect([answer.status, errorOf(answer).code]).toEqual([409, 'too_many_keys'])
   await list.drop(...Object.keys(filler))
 })
 

@@ -99,8 +99,7 @@ const galleryFileOf = async (id: string) => (await findInbound(service.redis, te
 async function filesOf(account = tenant.account) {
   return listFiles(service.redis, account, await receivedFolder(service.redis, account), 0, 1_000)
 }
-const json = async (path: string, key = tenant.apiKey): Promise<unknown> =>
-  (await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${key}` } })).json()
+const json = async (path: string, key = tenant.apiKey) => (await service.api.as(key).get(path)).json
 
 describe('a picture that a person sends', () => {
   const shown = z.object({ data: z.looseObject({ media: z.looseObject({ gallery: z.string().optional() }) }) })
@@ -140,10 +139,8 @@ describe('a picture that a person sends', () => {
         ],
       })
       // It is answered from there, and WhatsApp is not asked again.
-      const bytes = await fetch(`${service.url}/messages/${encodeURIComponent(id)}/media`, {
-        headers: { authorization: `Bearer ${tenant.apiKey}` },
-      })
-      expect(await bytes.text()).toBe('A made-up document: Bill\n')
+      const bytes = await tenant.api.get(`/messages/${encodeURIComponent(id)}/media`)
+      expect(bytes.text).toBe('A made-up document: Bill\n')
       expect(bytes.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     } finally {
       await service.stopWorker()

@@ -4,6 +4,7 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findInbound } from '../../src/lanes/messages/inbound.ts'
+import { messages } from '../../src/producer/api/messages/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { silentLog } from '../support/app.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
@@ -40,9 +41,7 @@ const webhook = (value: object, change: object = { field: 'messages' }) => ({
 const FILE = { id: '77', mime_type: 'image/jpeg', sha256: 'aGFzaA==', url: 'https://files.example/77' }
 /** Ids of all that the account has received. */
 async function inboundIds(): Promise<string[]> {
-  const address = `${service.url}/messages?direction=inbound&limit=1000`
-  const listed = await fetch(address, { headers: { authorization: `Bearer ${tenant.apiKey}` } })
-  const { data } = (await listed.json()) as { data: { id: string }[] }
+  const { data } = await tenant.api.call(messages.list, { query: { direction: 'inbound', limit: 1_000 } })
   return data.map(({ id }) => id)
 }
 
@@ -304,10 +303,8 @@ test('one that comes to two producers at once, and again, is one message and is 
   const body = webhook(of(message))
   const all = await Promise.all([service.url, second.url, service.url, second.url].map((url) => post(body, url)))
   expect([...all, await post(body), await post(body, second.url)]).toEqual([200, 200, 200, 200, 200, 200])
-  const listed = await fetch(`${service.url}/messages?from=491540000001&direction=inbound&limit=1000`, {
-    headers: { authorization: `Bearer ${tenant.apiKey}` },
-  })
-  const { data } = (await listed.json()) as { data: { id: string }[] }
+  const query = { from: '491540000001', direction: 'inbound', limit: 1_000 }
+  const { data } = await tenant.api.call(messages.list, { query })
   expect(data.filter(({ id }) => id === message.id)).toHaveLength(1)
   // The outbox names it by its digest: WhatsApp's own id has the number in it.
   const told = () => toldOfReceived(service.redis, lane, message.id)

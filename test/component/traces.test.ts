@@ -94,10 +94,9 @@ async function jobsOf(accept: () => Promise<string[]>): Promise<Record<string, u
 
 async function postBatch(headers: Record<string, string>): Promise<string[]> {
   const messages = [audioTo(`+${newNumber()}`), audioTo(`+${newNumber()}`)]
-  const authorization = `Bearer ${service.tenant.apiKey}`
-  const { status, body } = await service.post('/messages/batch', { messages }, { authorization, ...headers })
+  const { status, json } = await service.tenant.api.post('/messages/batch', { messages }, headers)
   expect(status).toBe(200)
-  const answer = z.object({ results: z.array(z.object({ id: z.string() })) }).parse(body)
+  const answer = z.object({ results: z.array(z.object({ id: z.string() })) }).parse(json)
   return answer.results.map(({ id }) => id)
 }
 

@@ -93,10 +93,9 @@ test('typed from top to bottom it ends with a delivered message', async () => {
   const [, id = ''] = /^id (msg_\S+)$/m.exec(sent) ?? []
   typed += `ID=${id}\n`
   await eventually(async () => {
-    const shown = await fetch(`${service.url}/messages/${id}`, {
-      headers: { authorization: `Bearer ${/lw_\w+/.exec(readFileSync(join(folder, 'key.txt'), 'utf8'))?.[0]}` },
-    })
+    const [key] = /lw_\w+/.exec(readFileSync(join(folder, 'key.txt'), 'utf8')) ?? []
+    const shown = await service.api.as(key).get(`/messages/${id}`)
     // By a webhook at the address of the account, signed with the secret that the guide has set.
-    return /"state":"(delivered|read)"/.test(await shown.text()) || undefined
+    return /"state":"(delivered|read)"/.test(shown.text) || undefined
   }, 'it is delivered')
 })
