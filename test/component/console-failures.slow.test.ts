@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
-import { answerOf, bearer, keyOf } from '../support/console-reader.ts'
-import { inspect } from '../support/declared-routes.ts'
+import { answerOf, keyOf } from '../support/console-reader.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
@@ -26,7 +25,7 @@ afterAll(() => service?.close())
 
 /** Looks each 200 ms, as several pages together do, and says how many failures it sees. */
 async function watch(key: string, query = '') {
-  const answer = await inspect(`${service.url}/console/snapshot${query}`, { headers: bearer(key) })
+  const answer = await service.api.as(key).get(`/console/snapshot${query}`)
   const { failures }: Snapshot = answerOf(snapshotSchema, answer.json)
   return failures.reduce((sum, { count }) => sum + count, 0)
 }

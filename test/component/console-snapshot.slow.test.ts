@@ -9,8 +9,7 @@ import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { createSeriesReader } from '../../src/telemetry/live/series.ts'
 import { seriesSchema, snapshotSchema } from '../../src/telemetry/snapshot.ts'
-import { answerOf, bearer, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
-import { inspect } from '../support/declared-routes.ts'
+import { answerOf, follow, HOSTILE_TEXT, keyOf, laneIn, send, snapshotOf } from '../support/console-reader.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { workersHeardOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -61,9 +60,7 @@ describe('a snapshot', () => {
     const { secret } = await keyOf(service, theirs, 'admin')
     for (const path of ['snapshot', 'stream', 'history']) {
       const answers = await Promise.all(
-        [mine.account, 999_999].map((account) =>
-          inspect(`${service.url}/console/${path}?account=${account}`, { headers: bearer(secret) }),
-        ),
+        [mine.account, 999_999].map((account) => service.api.as(secret).get(`/console/${path}?account=${account}`)),
       )
       expect(
         answers.map(({ status }) => status),
@@ -72,7 +69,7 @@ describe('a snapshot', () => {
       const [one, other] = answers.map(({ text }) => text.replaceAll(/"request_id":"[^"]+"/g, ''))
       expect(one).toBe(other)
     }
-    const lane = await inspect(`${service.url}/console/history?sender=${mine.partnerLane}`, { headers: bearer(secret) })
+    const lane = await service.api.as(secret).get(`/console/history?sender=${mine.partnerLane}`)
     expect(lane.status).toBe(404)
   })
 
@@ -80,7 +77,7 @@ describe('a snapshot', () => {
     const { secret } = await createCredential(service.redis, mine.account, ['admin'], Date.now(), 0, 'bound', {
       senders: [mine.cloudLane],
     })
-    const get = (path: string) => inspect(`${service.url}/console/${path}`, { headers: bearer(secret) })
+    const get = (path: string) => service.api.as(secret).get(`/console/${path}`)
     const snapshot = answerOf(snapshotSchema, (await get('snapshot')).json)
     expect(snapshot.lanes.map(({ sender }) => sender)).toEqual([mine.cloudLane])
     expect([snapshot.lanes_total, snapshot.totals.waiting]).toEqual([1, 0])
@@ -94,22 +91,15 @@ describe('a snapshot', () => {
   })
 
   test('says who paused a lane, and for what', async () => {
-    const { secret } = await keyOf(service, mine, 'admin')
-    const paused = await inspect(`${service.url}/admin/lanes/${mine.cloudLane}/pause`, {
-      method: 'POST',
-      headers: { ...bearer(secret), 'content-type': 'application/json' },
-      body: JSON.stringify({ reason: HOSTILE_TEXT }),
-    })
+    const admin = service.api.as((await keyOf(service, mine, 'admin')).secret)
+    const paused = await admin.post(`/admin/lanes/${mine.cloudLane}/pause`, { reason: HOSTILE_TEXT })
     expect(paused.status).toBe(200)
     const lane = await eventually(async () => {
       const found = laneIn(await snapshotOf(service, mine), mine.cloudLane)
       return found?.state === 'paused' ? found : undefined
     }, 'the lane is paused')
     expect(lane).toMatchObject({ by: 'Ada', reason: HOSTILE_TEXT })
-    const resumed = await inspect(`${service.url}/admin/lanes/${mine.cloudLane}/resume`, {
-      method: 'POST',
-      headers: bearer(secret),
-    })
+    const resumed = await admin.post(`/admin/lanes/${mine.cloudLane}/resume`)
     expect(resumed.status).toBe(200)
   })
 
@@ -127,7 +117,7 @@ describe('a snapshot', () => {
 test('the history has a point for every period, and counts what was accepted', async () => {
   const { secret } = await keyOf(service, mine, 'messages:read')
   const history = async (query: string) => {
-    const answer = await inspect(`${service.url}/console/history?${query}`, { headers: bearer(secret) })
+    const answer = await service.api.as(secret).get(`/console/history?${query}`)
     expect(answer.status).toBe(200)
     return answerOf(seriesSchema, answer.json)
   }

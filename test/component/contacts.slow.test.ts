@@ -25,7 +25,6 @@ const contact = (number: number): NewContact => ({
 })
 const contacts = (from: number, count: number) => Array.from({ length: count }, (_, i) => contact(from + i))
 const newTag = async (account: number, name: string) => (await createTag(lists.redis, account, name)).id
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe('fetching contacts, shape records', () => {
   test('gives one record per contact and tag, in the order of joining', async () => {
@@ -221,8 +220,7 @@ describe('refusals of a fetch', () => {
 })
 
 describe('creating a list', () => {
-  const create = (body: unknown, headers: Record<string, string> = {}) =>
-    lists.post(CREATE, body, { ...XHR, ...bearer(lists.records.authToken), ...headers })
+  const create = (body: unknown, key = lists.records.authToken) => lists.post(CREATE, body, XHR, key)
 
   test('answers the id of the new tag', async () => {
     const reply = await create({ name: '  Customers  ' })
@@ -275,13 +273,13 @@ describe('creating a list', () => {
   })
 
   test('without X-Requested-With it is refused, and the fault of the body named as well', async () => {
-    const headers = bearer(lists.records.authToken)
-    const missing = await lists.post(CREATE, { name: 'x' }, headers)
+    const { authToken } = lists.records
+    const missing = await lists.post(CREATE, { name: 'x' }, {}, authToken)
     expect([missing.status, errorOf(missing).details]).toEqual([
       400,
       [{ path: 'X-Requested-With', message: 'required' }],
     ])
-    const both = await lists.post(CREATE, {}, { ...headers, 'x-requested-with': 'fetch' })
+    const both = await lists.post(CREATE, {}, { 'x-requested-with': 'fetch' }, authToken)
     expect(errorOf(both).details.map((each) => each.path)).toEqual(['X-Requested-With', 'name'])
   })
 
@@ -289,9 +287,9 @@ describe('creating a list', () => {
     const { key } = lists.records
     expect((await lists.post(CREATE, { name: 'x' }, XHR)).status).toBe(401)
     expect((await lists.post(CREATE, { name: 'x', api_key: lists.records.authToken }, XHR)).status).toBe(401)
-    expect((await create({ name: 'x' }, bearer('nonsense'))).status).toBe(401)
-    expect((await create({ name: 'x' }, bearer(await key(['contacts:write'], Date.now() - 1)))).status).toBe(401)
-    expect((await create({ name: 'x' }, bearer(await key(['contacts:read'])))).status).toBe(403)
+    expect((await create({ name: 'x' }, 'nonsense')).status).toBe(401)
+    expect((await create({ name: 'x' }, await key(['contacts:write'], Date.now() - 1))).status).toBe(401)
+    expect((await create({ name: 'x' }, await key(['contacts:read']))).status).toBe(403)
   })
 
   test('a broken record is 500 in the envelope', async () => {

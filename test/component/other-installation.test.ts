@@ -20,6 +20,7 @@ import { nameInstallation } from '../../src/redis/installation.ts'
 import { nextId } from '../../src/redis/records.ts'
 import { startMetricsPort } from '../../src/start/ports.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
+import { apiClient } from '../support/api.ts'
 import { silentLog } from '../support/app.ts'
 import { audioTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
@@ -106,7 +107,7 @@ const received = {
 async function expectAll(status: number): Promise<void> {
   expect(await statusOf('/readyz')).toBe(status)
   expect(await send()).toBe(status)
-  expect(await statusOf('/admin/lanes', { headers: { authorization: `Bearer ${key}` } })).toBe(status)
+  expect((await apiClient(url, key).get('/admin/lanes')).status).toBe(status)
   expect(await statusOf('/console/session', { headers: { cookie: `laneway_session=${'a'.repeat(43)}` } })).toBe(
     status === 200 ? 401 : status,
   )

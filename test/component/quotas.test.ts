@@ -8,6 +8,7 @@ import type { LimitSetting } from '../../src/model/accounts/limits.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
+import { apiClient } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { SPRING } from '../support/campaigns.ts'
@@ -36,14 +37,14 @@ async function tenantWith(limit: LimitSetting, value: number): Promise<Tenant> {
 async function call(
   method: string,
   path: string,
-  bearer: string,
+  key: string,
   body?: string | FormData,
   type?: string,
   url = service.url,
 ) {
-  const headers = { authorization: `Bearer ${bearer}`, ...(type === undefined ? {} : { 'content-type': type }) }
-  const answer = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body }) })
-  return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) }
+  const asType = type === undefined ? {} : { 'content-type': type }
+  const { status, headers, text } = await apiClient(url, key).request(method, path, body, asType)
+  return { status, headers, json: JSON.parse(text) }
 }
 const codeOf = (answer: { json: unknown }): string => errorOf(answer).code
 

@@ -13,6 +13,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { apiClient } from '../support/api.ts'
 import { silentLog } from '../support/app.ts'
 import { audioTo } from '../support/messages.ts'
 import { type RedisRelay, startRedisRelay } from '../support/redis-relay.ts'
@@ -91,9 +92,9 @@ const webhook = JSON.stringify({
 const signature = `sha256=${createHmac('sha256', SECRET).update(webhook).digest('hex')}`
 
 const call = (path: string, init: RequestInit = {}) =>
-  fetch(producer.url + path, {
+  apiClient(producer.url, key).open(path, {
     ...init,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...init.headers },
+    headers: { 'content-type': 'application/json', ...init.headers },
   })
 const post = (path: string, body: object) => call(path, { method: 'POST', body: JSON.stringify(body) })
 

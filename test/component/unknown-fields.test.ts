@@ -29,6 +29,7 @@ afterAll(() => service?.close())
 
 const HEADER = 'x-laneway-ignored'
 const SEND = '/sendservicemessages/sendmessages'
+const XHR = { 'x-requested-with': 'XMLHttpRequest' }
 
 /** One is named with what it was meant for: `captoin>caption`. */
 const unknown = (...fields: string[]) =>
@@ -37,19 +38,12 @@ const unknown = (...fields: string[]) =>
     return { path, message: meant === undefined ? 'unknown field' : `unknown field; is "${meant}" meant?` }
   })
 
-async function ask(method: string, path: string, body: object | undefined, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
-    ...(body && { body: JSON.stringify(body) }),
-  })
+async function ask(method: string, path: string, body: object | undefined, api = service.api, headers = {}) {
+  const answer = await api.request(method, path, body, headers)
   // biome-ignore lint/suspicious/noExplicitAny: every test looks at what it needs
-  const json: any = await answer.json()
+  const json: any = answer.json
   return { status: answer.status, ignored: answer.headers.get(HEADER), body: json }
 }
-const bearer = async (permission: Parameters<Tenant['key']>[0]) => ({
-  authorization: `Bearer ${await tenant.key(permission)}`,
-})
 
 const filled = (inParameter: object = { lang: 'en' }) => ({
   ...templateBody({
@@ -65,7 +59,10 @@ describe('the older interface ignores it and names it', () => {
     ['through Express', { 'content-type': 'application/json ;charset=UTF-8' }],
   ])('%s', async (_way, headers) => {
     const body = { ...imageBody({ width: 9 }), api_key: tenant.apiKey, to: '+447700900123', note: { a: 1 } }
-    expect(await ask('POST', SEND, body, headers)).toMatchObject({ status: 200, ignored: 'image.width, note' })
+    expect(await ask('POST', SEND, body, service.api, headers)).toMatchObject({
+      status: 200,
+      ignored: 'image.width, note',
+    })
   })
 
   test('in every part of a template message', async () => {
@@ -83,8 +80,8 @@ describe('the older interface ignores it and names it', () => {
     const lookup = { api_key: tenant.apiKey, message_id, x: 1 }
     const { id: tag } = await createTag(service.redis, tenant.account, 'people')
     const folder = await createFolder(service.redis, tenant.account, { name: 'a' })
-    const gallery = await bearer('gallery')
-    const asXhr = { ...(await bearer('contacts:write')), 'x-requested-with': 'XMLHttpRequest' }
+    const gallery = await tenant.apiWith('gallery')
+    const lists = await tenant.apiWith('contacts:write')
     const answers = [
       await ask('POST', '/chatappbusiness/fetchmessageinfo', lookup),
       await ask('POST', '/chatappbusiness/getmessgageinfobyid', lookup),
@@ -93,7 +90,7 @@ describe('the older interface ignores it and names it', () => {
         tags: [tag],
         x: 1,
       }),
-      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'more people', x: 1 }, asXhr),
+      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'more people', x: 1 }, lists, XHR),
       await ask('PUT', `/partners/wp-gallery/manage/folders/${folder.id}`, { name: 'b', x: 1 }, gallery),
     ]
     expect(answers.map(({ status, ignored }) => [status, ignored])).toEqual(answers.map(() => [200, 'x']))
@@ -161,8 +158,8 @@ describe('the older interface refuses a misspelt one', () => {
 
   test('in lookups, contact lists and the gallery', async () => {
     const folder = await createFolder(service.redis, tenant.account, { name: 'misspelt' })
-    const gallery = await bearer('gallery')
-    const asXhr = { ...(await bearer('contacts:write')), 'x-requested-with': 'XMLHttpRequest' }
+    const gallery = await tenant.apiWith('gallery')
+    const lists = await tenant.apiWith('contacts:write')
     const lookup = { api_key: tenant.apiKey, message_id: 'x', messageId: 'y' }
     const answers = [
       await ask('POST', '/chatappbusiness/fetchmessageinfo', lookup),
@@ -172,7 +169,7 @@ describe('the older interface refuses a misspelt one', () => {
         tags: [1],
         Tags: [2],
       }),
-      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'never made', nmae: 'x' }, asXhr),
+      await ask('POST', '/partners/broadcast/addnewcontacttag', { name: 'never made', nmae: 'x' }, lists, XHR),
       await ask('PUT', `/partners/wp-gallery/manage/folders/${folder.id}`, { name: 'b', Name: 'c' }, gallery),
       await ask(
         'POST',
@@ -234,7 +231,7 @@ describe('an address of our own refuses it', () => {
       { ...imageBody(), api_key: undefined },
       { ...filled({ txet: 'b' }), api_key: undefined, sender: 'nobody' },
     ]
-    const { status, body } = await ask('POST', '/messages/batch', { messages }, await bearer('messages:send'))
+    const { status, body } = await ask('POST', '/messages/batch', { messages }, await tenant.apiWith('messages:send'))
     expect(status).toBe(200)
     expect(body.results[0].error.details).toEqual(unknown('api_key', 'image.captoin>caption', 'note'))
     expect(body.results[1].id).toBeDefined()
@@ -272,20 +269,20 @@ describe('an address of our own refuses it', () => {
     ['a pause', '/campaigns/cmp_1_1/pause', () => ({ raeson: 'a' }), ['raeson>reason']],
     ['a start', '/campaigns/cmp_1_1/start', () => ({ at: 'a' }), ['at']],
   ])('in the body of %s', async (_what, path, body, paths) => {
-    const answer = await ask('POST', path, body(), await bearer('messages:send'))
+    const answer = await ask('POST', path, body(), await tenant.apiWith('messages:send'))
     expect(answer).toMatchObject({ status: 400, ignored: null, body: { error: { details: unknown(...paths) } } })
   })
 
   test('in the body of lanes, requeue and folders, and in the query of lists', async () => {
-    const admin = await bearer('admin')
-    const gallery = await bearer('gallery')
+    const admin = await tenant.apiWith('admin')
+    const gallery = await tenant.apiWith('gallery')
     const answers = [
       await ask('POST', `/admin/lanes/${tenant.partnerLane}/pause`, { x: 1 }, admin),
       await ask('POST', `/admin/lanes/${tenant.partnerLane}/resume`, { x: 1 }, admin),
       await ask('POST', `/admin/lanes/${tenant.partnerLane}/rate`, { rate: 5, x: 1 }, admin),
       await ask('POST', '/partners/wp-gallery/manage/folders', { name: 'c', x: 1 }, gallery),
       await ask('GET', '/partners/wp-gallery/manage/folders?x=1', undefined, gallery),
-      await ask('GET', '/campaigns?x=1', undefined, await bearer('messages:read')),
+      await ask('GET', '/campaigns?x=1', undefined, await tenant.apiWith('messages:read')),
     ]
     for (const { status, body } of answers) expect([status, body.error.details]).toEqual([400, unknown('x')])
   })

@@ -4,6 +4,7 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
+import { apiClient } from '../support/api.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
 
 const PERSON = '447700900188'
@@ -105,8 +106,6 @@ test('of two app secrets both are good, until the older one is removed', async (
 test('a key that may only look is led to no data of a person', async () => {
   const { world } = tab
   const session = await world.keyWith(['messages:read'], 'reader')
-  const answer = await fetch(`${world.baseUrl}/admin/people/${PERSON}`, {
-    headers: { authorization: `Bearer ${session}` },
-  })
+  const answer = await apiClient(world.baseUrl, session).get(`/admin/people/${PERSON}`)
   expect(answer.status).toBe(403)
 })

@@ -1,5 +1,6 @@
 // Pins: keys, senders, templates and contacts are made, changed and removed in the console; a key is shown once.
 import { expect, test } from 'vitest'
+import { apiClient } from '../support/api.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { windows1252 } from '../support/spreadsheet-exports.ts'
 
@@ -19,7 +20,7 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
   expect(key).toMatch(/^lw_\w{38}$/)
   await confirm('I have kept it')
   expect(await tab.page.content()).not.toContain(key)
-  const used = await fetch(`${tab.world.baseUrl}/messages`, { headers: { authorization: `Bearer ${key}` } })
+  const used = await apiClient(tab.world.baseUrl, key ?? '').get('/messages')
   expect(used.status).toBe(200)
   await press('Rotate order service')
   await confirm('Make the new key')

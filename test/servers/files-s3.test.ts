@@ -144,14 +144,13 @@ describe('a service whose files are in a bucket', () => {
     const form = new FormData()
     form.set('folder_id', String(id))
     form.set('file', new Blob([content]), 'note.txt')
-    const headers = { authorization: `Bearer ${await service.tenant.key('gallery')}` }
-    return fetch(`${service.url}${GALLERY}/files`, { method: 'POST', headers, body: form })
+    return (await service.tenant.apiWith('gallery')).post(`${GALLERY}/files`, form)
   }
 
   test('serves a gallery file whole and by range', async () => {
     const answer = await uploaded('0123456789')
     expect(answer.status).toBe(200)
-    const { url } = JSON.parse(await answer.text()).data
+    const { url } = JSON.parse(answer.text).data
     const whole = await fetch(url)
     expect([whole.status, await whole.text(), whole.headers.get('content-length')]).toEqual([200, '0123456789', '10'])
     const part = await fetch(url, { headers: { range: 'bytes=2-4' } })
@@ -177,7 +176,7 @@ describe('a service whose files are in a bucket', () => {
     await eventually(async () => (await gone(id)) >= 200, 'it is under way')
     await s3.stop()
     const refused = await uploaded('while it is away')
-    expect([refused.status, JSON.parse(await refused.text()).error.code]).toEqual([503, 'unavailable'])
+    expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([503, 'unavailable'])
     await s3.start()
     await eventually(async () => (await service.show(id)).state === 'done', 'it is done', 60_000)
     expect(await gone(id)).toBe(1_500)

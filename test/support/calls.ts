@@ -1,5 +1,6 @@
 // Requests to a running service, as a user of the interface makes them.
 import { z } from 'zod'
+import { apiClient } from './api.ts'
 import type { Demo } from './laneway.ts'
 import { eventually } from './wait.ts'
 
@@ -18,13 +19,10 @@ export async function call(
     headers = {},
   }: { method?: string; bearer?: string; headers?: Record<string, string> } = {},
 ): Promise<Answered> {
-  const answer = await fetch(url, {
+  const { origin, pathname, search } = new URL(url)
+  const answer = await apiClient(origin, bearer === '' ? undefined : bearer).open(pathname + search, {
     method,
-    headers: {
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(bearer === '' ? {} : { authorization: `Bearer ${bearer}` }),
-      ...headers,
-    },
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   return { status: answer.status, body: await answer.json() }

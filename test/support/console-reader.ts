@@ -3,7 +3,6 @@ import { expect } from 'vitest'
 import { z } from 'zod'
 import { createCredential, type Permission } from '../../src/accounts/credentials.ts'
 import { type Scope, type Snapshot, type SnapshotLane, snapshotSchema } from '../../src/telemetry/snapshot.ts'
-import { inspect } from './declared-routes.ts'
 import type { Service, Tenant } from './service.ts'
 
 /** What a reason or a name must not do: end a script, begin an event, steer a terminal. */
@@ -15,9 +14,6 @@ export const keyOf = ({ redis }: Service, { account }: Tenant, ...permissions: P
 
 /** All of a tenant. */
 export const scopeOf = ({ account }: Tenant): Scope => ({ account, senders: [] })
-
-/** The head that a key is sent in. */
-export const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 /** Sends messages on the partner lane of a tenant, to a person each. */
 export async function send(service: Service, { apiKey }: Tenant, count: number): Promise<void> {
@@ -37,7 +33,7 @@ export const answerOf = <S extends z.ZodType>(data: S, json: unknown): z.output<
 /** A snapshot as a key that may read the messages of the tenant gets it. */
 export async function snapshotOf(service: Service, tenant: Tenant): Promise<Snapshot> {
   const { secret } = await keyOf(service, tenant, 'messages:read')
-  const answer = await inspect(`${service.url}/console/snapshot`, { headers: bearer(secret) })
+  const answer = await service.api.as(secret).get('/console/snapshot')
   expect(answer.status).toBe(200)
   return answerOf(snapshotSchema, answer.json)
 }
@@ -48,7 +44,7 @@ export const laneIn = (snapshot: Snapshot, lane: number): SnapshotLane | undefin
 
 /** A stream as a browser reads it: its events, until it ends. */
 export async function follow(service: Service, key: string, query = '') {
-  const answer = await fetch(`${service.url}/console/stream${query}`, { headers: bearer(key) })
+  const answer = await service.api.as(key).open(`/console/stream${query}`)
   const events: string[] = []
   let isOver = false
   const decoder = new TextDecoder()

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { createCredential, PERMISSIONS, type Permission } from '../../src/accounts/credentials.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
+import { apiClient } from './api.ts'
 import { startBrowser } from './browser.ts'
 import { type Demo, newDataDir, startLaneway } from './laneway.ts'
 import { eventually } from './wait.ts'
@@ -54,13 +55,9 @@ export async function startConsoleWorld(env: Record<string, string> = {}): Promi
 
   const api: ConsoleWorld['api'] = async (method, path, body, headers = {}) => {
     const isText = typeof body === 'string'
-    const answer = await fetch(demo.base_url + path, {
+    const answer = await apiClient(demo.base_url, key).open(path, {
       method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(isText ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers: { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     })
     const read: unknown = await answer.json()

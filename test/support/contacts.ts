@@ -4,6 +4,7 @@ import { createAccount, setAccountSettings } from '../../src/accounts/accounts.t
 import { createCredential, type Permission } from '../../src/accounts/credentials.ts'
 import { tagRoutes } from '../../src/producer/api/contacts/handlers.ts'
 import { connectFailFast } from '../../src/redis/connect.ts'
+import { apiClient } from './api.ts'
 import { startApp } from './app.ts'
 import { startRedis } from './redis.ts'
 
@@ -36,14 +37,12 @@ export async function startContacts() {
     records: await accountOf('records'),
     contacts: await accountOf('contacts'),
 
-    async post(path: string, body: unknown, headers: Record<string, string> = {}) {
-      const response = await fetch(app.url + path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
+    async post(path: string, body: unknown, headers: Record<string, string> = {}, key?: string) {
+      const answer = await apiClient(app.url, key).post(path, JSON.stringify(body), {
+        'content-type': 'application/json',
+        ...headers,
       })
-      const json = z.record(z.string(), z.unknown()).parse(await response.json())
-      return { status: response.status, headers: response.headers, json }
+      return { ...answer, json: z.record(z.string(), z.unknown()).parse(answer.json) }
     },
 
     async close(): Promise<void> {

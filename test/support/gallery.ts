@@ -15,6 +15,7 @@ import { galleryRoutes } from '../../src/producer/api/gallery/handlers.ts'
 import { openBulkMoves } from '../../src/producer/api/gallery/moves.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { connectFailFast, connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
+import { apiClient } from './api.ts'
 import { silentLog, startApp, UNLIMITED } from './app.ts'
 import { startRedis } from './redis.ts'
 
@@ -74,25 +75,10 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
       path: string,
       options: { body?: unknown; token?: string | null; headers?: Record<string, string> } = {},
     ): Promise<Reply> {
-      const bearer = options.token === undefined ? token : options.token
-      const raw = options.body instanceof FormData || typeof options.body === 'string'
-      const response = await fetch(path.startsWith('http') ? path : app.url + GALLERY + path, {
-        method,
-        headers: {
-          ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-          ...(options.body === undefined || raw ? {} : { 'content-type': 'application/json' }),
-          ...options.headers,
-        },
-        ...(options.body === undefined
-          ? {}
-          : {
-              body:
-                options.body instanceof FormData || typeof options.body === 'string'
-                  ? options.body
-                  : JSON.stringify(options.body),
-            }),
-      })
-      return { status: response.status, headers: response.headers, json: jsonSchema.parse(await response.json()) }
+      const api = apiClient(app.url, options.token === undefined ? token : (options.token ?? undefined))
+      const at = path.startsWith(app.url) ? path.slice(app.url.length) : GALLERY + path
+      const { status, headers, json } = await api.request(method, at, options.body, options.headers)
+      return { status, headers, json: jsonSchema.parse(json) }
     },
 
     folder: (name: string, more: { isSystem?: boolean; owner?: number } = {}): Promise<Folder> =>

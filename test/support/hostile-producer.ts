@@ -7,6 +7,7 @@ import { createAccount } from '../../src/accounts/accounts.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { apiClient } from './api.ts'
 import { newDataDir } from './laneway.ts'
 import { startProcess, type TestProcess } from './processes.ts'
 import { startRedis } from './redis.ts'
@@ -63,19 +64,14 @@ export async function startHostileGround({ preload }: { preload?: string } = {})
     'it says where it listens',
     120_000,
   )
-  const bearer = { authorization: `Bearer ${key}` }
+  const api = apiClient(url, key)
   const made = z.object({ data: z.object({ id: z.number(), url: z.string().default('') }) })
-  const folderAnswer = await fetch(`${url}${GALLERY}/folders`, {
-    method: 'POST',
-    headers: { ...bearer, 'content-type': 'application/json' },
-    body: '{"name":"media"}',
-  })
-  const folderId = made.parse(await folderAnswer.json()).data.id
+  const folderId = made.parse((await api.post(`${GALLERY}/folders`, { name: 'media' })).json).data.id
   const form = new FormData()
   form.set('folder_id', String(folderId))
   form.set('file', new Blob([Buffer.alloc(5_000_000, 'a line of a large file\n')]), 'large.txt')
-  const upload = await fetch(`${url}${GALLERY}/files`, { method: 'POST', headers: bearer, body: form })
-  const mediaPath = new URL(made.parse(await upload.json()).data.url).pathname
+  const upload = await api.post(`${GALLERY}/files`, form)
+  const mediaPath = new URL(made.parse(upload.json).data.url).pathname
 
   return {
     ...{
