@@ -68,14 +68,8 @@ afterAll(async () => {
   context.disable()
 })
 
-const http = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json', ...headers },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  return { status: answer.status, text: await answer.text() }
-}
+const http = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}, key = admin) =>
+  service.api.as(key).request(method, path, body, { 'content-type': 'application/json', ...headers })
 const textTo = (to: string, body: string) => ({
   ...audioTo(to),
   audio: undefined,
@@ -107,9 +101,7 @@ test('nothing that is put in at any door comes out where it has no business', as
   const last = await sendTo(service, tenant, `+${next('numbers')}`)
   await Promise.all([
     ...Array.from({ length: 10 }, () => http('POST', send, { api_key: next('keys'), ...audioTo(next('numbers')) })),
-    ...Array.from({ length: 10 }, () =>
-      http('GET', '/messages', undefined, { authorization: `Bearer ${next('keys')}` }),
-    ),
+    ...Array.from({ length: 10 }, () => http('GET', '/messages', undefined, {}, next('keys'))),
     ...Array.from({ length: 5 }, () =>
       http('GET', '/console/session', undefined, { cookie: `laneway_session=${next('keys')}` }),
     ),
@@ -253,7 +245,7 @@ test('nothing that is put in at any door comes out where it has no business', as
         .replace(/:id\b/, path.startsWith('/campaigns') ? campaign : last)
         .replaceAll(/:\w+/g, '1')
       if (at.endsWith('/stream')) return ''
-      return (await http('GET', at, undefined, { authorization: `Bearer ${other}` })).text
+      return (await http('GET', at, undefined, {}, other)).text
     }),
   )
   expect(shownToOther.length).toBeGreaterThan(25)

@@ -20,14 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-async function ask({ key }: Tenant, method: string, path: string, body?: object) {
-  const answer = await fetch(`${service.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${await key('admin')}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, text: await answer.text() }
-}
+const ask = async ({ apiWith }: Tenant, method: string, path: string, body?: object) =>
+  (await apiWith('admin')).request(method, path, body)
 
 /** Brings a webhook to the address of an account, signed by its own app, or to that of the installation. */
 async function bring(to: Tenant | undefined, wabaId: string, changes: object[]): Promise<number> {

@@ -6,7 +6,7 @@ import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
-import { type Inspected, inspect } from '../support/declared-routes.ts'
+import type { Inspected } from '../support/declared-routes.ts'
 import { orderUpdate } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, reaches, sendTo } from '../support/messages.ts'
 import { sessionHeader } from '../support/operator-session.ts'
@@ -47,11 +47,11 @@ async function account() {
   return { ...tenant, secret }
 }
 
-function ask(key: string | Record<string, string>, method: string, path: string, body?: object): Promise<Inspected> {
-  const caller = typeof key === 'string' ? { authorization: `Bearer ${key}` } : key
-  const headers = { ...caller, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
-  return inspect(service.url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-}
+/** With a key, or as the session whose headers are given. */
+const ask = (caller: string | Record<string, string>, method: string, path: string, body?: object) =>
+  typeof caller === 'string'
+    ? service.api.as(caller).request(method, path, body)
+    : service.api.request(method, path, body, caller)
 const idOf = ({ json }: Inspected): string => z.object({ data: z.object({ id: z.string() }) }).parse(json).data.id
 const campaignOf = ({ cloudNumber }: Tenant, recipients: object) => ({
   sender: cloudNumber,
@@ -94,9 +94,10 @@ test('no list and no figure tells anything of another account, with a key or wit
 })
 
 test('to name another account in a header is refused to keys and sessions that are no operator’s', async () => {
-  for (const caller of [{ authorization: `Bearer ${us.secret}` }, us.session]) {
+  const named = { 'x-laneway-account': String(them.account) }
+  for (const [api, session] of [[service.api.as(us.secret), {}] as const, [service.api, us.session] as const]) {
     for (const path of ['/messages', '/admin/lanes', '/events', '/console/snapshot', '/admin/people/491700000312']) {
-      const answer = await ask({ ...caller, 'x-laneway-account': String(them.account) }, 'GET', path)
+      const answer = await api.get(path, { ...session, ...named })
       expect(answer.status, path).toBeGreaterThanOrEqual(400)
       tellsNothing({ ...answer, text: answer.text.replaceAll(String(them.account), '') }, path)
     }

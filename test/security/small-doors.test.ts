@@ -25,11 +25,8 @@ test.each([
 ])(
   'the answer of %s %s is kept by nobody, sniffed by no browser and tells no address',
   async (method, path, status) => {
-    const answer = await fetch(service.url + path, {
-      method,
-      headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
-      ...(method === 'POST' && { body: JSON.stringify({ api_key: tenant.apiKey, message_id: 'x' }) }),
-    })
+    const body = method === 'POST' ? { api_key: tenant.apiKey, message_id: 'x' } : undefined
+    const answer = await tenant.api.request(method, path, body)
     expect(answer.status).toBe(status)
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'cache-control': 'no-store',

@@ -39,14 +39,8 @@ const set = (name: string, secret: string, account = tenant.account) =>
 const unset = (name: string, ...more: string[]) =>
   cli(['accounts', 'unset', String(tenant.account), name, '--json', ...more])
 
-async function ask(method: string, path: string, body?: object, key = admin) {
-  const answer = await fetch(`${service.url}/admin/webhook-secrets${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: await answer.json() }
-}
+const ask = (method: string, path: string, body?: object, key = admin) =>
+  service.api.as(key).request(method, `/admin/webhook-secrets${path}`, body)
 const add = (name: string, secret: string, key = admin) => ask('PUT', `/${name}`, { secret }, key)
 const EMPTY = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
 
@@ -89,7 +83,7 @@ test('two app secrets are good at a time, a third ends the first, and removing e
 
   expect(await add('webhook.app_secret', SECOND)).toMatchObject({
     status: 200,
-    body: { data: { 'webhook.app_secret': 2 } },
+    json: { data: { 'webhook.app_secret': 2 } },
   })
   await takes(SECOND, 200)
   expect((await report(FIRST)).status).toBe(200)
@@ -99,12 +93,12 @@ test('two app secrets are good at a time, a third ends the first, and removing e
   expect([(await report(SECOND)).status, (await report(THIRD)).status]).toEqual([200, 200])
   // Given again, nothing is lost.
   await add('webhook.app_secret', THIRD)
-  expect((await ask('GET', '')).body).toMatchObject({ data: { 'webhook.app_secret': 2 } })
+  expect((await ask('GET', '')).json).toMatchObject({ data: { 'webhook.app_secret': 2 } })
 
   expect(JSON.parse((await unset('webhook.app_secret')).stdout)).toMatchObject({ 'webhook.app_secret': 1 })
   await takes(SECOND, 401)
   expect((await report(THIRD)).status).toBe(200)
-  expect((await ask('DELETE', '/webhook.app_secret?all=true')).body).toMatchObject({
+  expect((await ask('DELETE', '/webhook.app_secret?all=true')).json).toMatchObject({
     data: { 'webhook.app_secret': 0 },
   })
   await takes(THIRD, 401)
