@@ -32,7 +32,7 @@ export interface Bench {
   }
   /** Whether to measure at the sizes of the goals where the default is smaller. */
   full: boolean
-  /** How many people a campaign has, or a file of contacts; undefined: as `full` says. */
+  /** How many people a campaign has, or a file of contacts; undefined: by `full`. */
   people: number | undefined
   /** Lanes and workers of an idle installation; undefined: a thousand and four. */
   lanes: number | undefined
@@ -99,7 +99,7 @@ export function compare(
   return [...figures, ...ratios]
 }
 
-/** Runs `work` and says how many µs of CPU time it took the processes per message. */
+/** Runs `work` and returns how many µs of CPU time it took the processes per message. */
 export async function cpuPer(pids: readonly number[], work: () => Promise<number>): Promise<number> {
   const before = cpuMs(pids)
   const messages = await work()

@@ -18,7 +18,7 @@ export const WORKER_FLAGS = [...NODE_FLAGS, '--max-semi-space-size=32']
 
 export interface Child {
   pid: number
-  /** Asks and waits; rejects with what the child threw. `answer` says what must come back. */
+  /** Asks and waits; rejects with what the child threw. `answer` is the schema of what must come back. */
   ask<S extends z.ZodType>(name: string, detail: unknown, answer: S): Promise<z.output<S>>
   stop(): Promise<void>
 }

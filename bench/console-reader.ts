@@ -1,11 +1,11 @@
-// An open tab of the console without a browser: it follows the stream, told of changes as the page is, and asks for the
+// An open tab of the console without a browser: it follows the stream, which gets changes as the page does, and asks for the
 // chart as often as the page does.
 import { z } from 'zod'
 
 const CHART_EVERY_MS = 15_000
 const taken = z.object({ at: z.string() })
 
-/** What a tab has been told so far. */
+/** What a tab has got so far. */
 export interface ConsoleReader {
   /** How old each snapshot was when it came (ms). */
   ages: number[]

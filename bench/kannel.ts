@@ -11,7 +11,7 @@ import { endProcess, until } from './part.ts'
 
 const INSTALL = 'sudo RUNLEVEL=1 apt-get install -y --no-install-recommends kannel'
 
-/** Starts Kannel; undefined, with a line that says how to get it, when it is not installed. */
+/** Starts Kannel; undefined, with a line on how to get it, when it is not installed. */
 export async function startKannel(
   rig: Rig,
   dir: string,

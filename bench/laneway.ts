@@ -29,7 +29,7 @@ export interface Laneway extends Contender {
   others: Part[]
   queues: LaneQueues
   laneIds: number[]
-  /** Where the producer's metrics are, if it was asked for. */
+  /** Where the producer's metrics are, if requested. */
   metricsPort: number | undefined
   /** Many messages per request. */
   batch: (size: number, lanes?: number) => Traffic

@@ -1,4 +1,4 @@
-// What the load generator is asked and answers.
+// Requests to the load generator, and its answers.
 import { z } from 'zod'
 import { trafficSchema } from './traffic.ts'
 

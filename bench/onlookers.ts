@@ -1,6 +1,6 @@
 // Who looks at the console while messages are sent: nobody, readers of its stream without a browser, or five tabs of a
 // real browser. On the two cores that the worker has, a browser takes time from it that is no fault of ours: what the
-// onlookers take of a core themselves is told apart from what Laneway takes for them.
+// onlookers take of a core themselves is measured apart from what Laneway takes for them.
 import { openBrowser } from './console-browser.ts'
 import { type ConsoleReader, openConsole } from './console-reader.ts'
 import type { Laneway } from './laneway.ts'
@@ -11,7 +11,7 @@ export const TABS = 5
 
 export interface Onlookers {
   name: string
-  /** Begins to look; returns once each of them was told. */
+  /** Begins to look; returns once each of them got a snapshot. */
   open(): Promise<void>
   close(): Promise<void>
   /** CPU time that they took so far, in ms: of the bench itself for the readers, of all processes of the browser. */
@@ -46,7 +46,7 @@ export function readers({ port, key }: Laneway): Onlookers {
   }
 }
 
-/** Tabs of Chromium at the overview, all of them visible: a hidden tab would not be told anything. */
+/** Tabs of Chromium at the overview, all of them visible: a hidden tab would get nothing. */
 export async function chromiumTabs(laneway: Laneway, add: (stop: () => Promise<void>) => void): Promise<Onlookers> {
   const browser = await openBrowser(`http://127.0.0.1:${laneway.port}`, laneway.key, TABS)
   add(() => browser.close())

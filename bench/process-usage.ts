@@ -13,7 +13,7 @@ function cpuMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
 }
 
-/** What follows the name, which stands in brackets and may hold spaces: field 3 and on. */
+/** What follows the name, which is in brackets and may hold spaces: field 3 and on. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -1,4 +1,4 @@
-// One line on the terminal that tells what is being done; lines of their own where the output is no terminal.
+// One line on the terminal that shows what is being done; lines of their own where the output is no terminal.
 export function createProgress(say: (line: string) => void) {
   const isTerminal = process.stderr.isTTY === true
   const begun = performance.now()

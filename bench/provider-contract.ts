@@ -1,4 +1,4 @@
-// What the provider of the scenario `numbers` is asked and answers.
+// Requests to the provider of the scenario `numbers`, and its answers.
 import { z } from 'zod'
 
 /** Time until the answer, ms: always the same, or lognormal with 5 % below `low` and 5 % above `high`. */

@@ -8,7 +8,7 @@ import { until } from './part.ts'
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
 /** Redis' own allocator asks for the time before libfaketime is ready; that of the C library does not. */
 const PLAIN_ALLOCATOR = '/usr/lib/x86_64-linux-gnu/libc_malloc_debug.so.0'
-/** A process looks at the offset so often. */
+/** How often a process reads the offset. */
 const LOOK_SECONDS = 1
 
 /** Whether clocks can be shifted on this machine. */

@@ -1,4 +1,4 @@
-// What the sink is asked and answers.
+// Requests to the sink, and its answers.
 import { z } from 'zod'
 
 /** What it keeps of each message: `arrivals` for the times at which they come. */

@@ -45,7 +45,7 @@ export const TEMPLATE = {
   category: 'UTILITY',
   components: [{ type: 'BODY', text: 'Order {{1}}: {{2}}' }],
 } as const
-/** The same as marketing: before such a message leaves, opt-outs and caps are asked for. */
+/** The same as marketing: before such a message leaves, opt-outs and caps are read. */
 export const MARKETING_TEMPLATE = { ...TEMPLATE, category: 'MARKETING' } as const
 const WORDS = 'Your parcel left our house today and will reach you on one of the next two working days. '.repeat(3)
 

@@ -1,6 +1,6 @@
 // What looking costs: stretches in turn with nobody at the console and with each kind of onlookers, while all lanes send as
-// fast as they can. The rate says what is lost on this machine; the CPU time per message of producer, worker and Redis
-// says what of that is ours, for a rate with a browser on the same cores measures the browser.
+// fast as they can. The rate shows what is lost on this machine; the CPU time per message of producer, worker and Redis
+// shows what of that is ours, for a rate with a browser on the same cores measures the browser.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench } from './bench.ts'
 import { sinkHas } from './contender.ts'

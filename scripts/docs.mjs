@@ -1,5 +1,5 @@
 // `npm run docs`: renews the made parts of docs/, builds docs/ as a site and serves it on loopback.
-// `-- --build` only builds, into docs/.vitepress/dist. `-- --reference` only renews the made parts. `-- --check` says which
+// `-- --build` only builds, into docs/.vitepress/dist. `-- --reference` only renews the made parts. `-- --check` lists which
 // of them are out of date and exits with 1 if any is.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

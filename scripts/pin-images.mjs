@@ -1,5 +1,5 @@
 // `npm run pin:images`: writes the digest of every base image into Dockerfile and docker-compose.yml, as the registry has
-// it now; run again it renews them, which is how security updates of a base come in. `-- --check` only says which are not
+// it now; run again it renews them, which is how security updates of a base come in. `-- --check` only lists which are not
 // pinned. Exits with 1 when one is not pinned, and with 2, saying so, when the registry cannot be reached.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ function pin() {
   return 0
 }
 
-/** The digest of the image of all platforms, as Docker's own client tells it. */
+/** The digest of the image of all platforms, as Docker's own client prints it. */
 function look(image) {
   const args = ['buildx', 'imagetools', 'inspect', image, '--format', '{{.Manifest.Digest}}']
   const run = spawnSync('docker', args, { encoding: 'utf8', timeout: LIMIT_MS })

@@ -14,7 +14,7 @@ const inRoot = (path) => join(root, path)
 /** Where scripts keep what only saves time; it may be deleted at any time. */
 export const cacheFolder = inRoot('node_modules/.cache/laneway')
 
-/** Where the fingerprint of the sources stands that dist/ was built from. */
+/** Where the fingerprint of the sources is kept that dist/ was built from. */
 export const BUILD_STAMP = 'built-from'
 
 export const compiler = inRoot('node_modules/typescript-compiler/bin/tsc')
@@ -34,7 +34,7 @@ export function typed(options = {}) {
   }
 }
 
-/** Installs what package-lock.json says, unless exactly that is installed. */
+/** Installs what package-lock.json lists, unless exactly that is installed. */
 export function prepareDependencies() {
   if (process.versions.node.localeCompare('20.19.0', undefined, { numeric: true }) < 0) {
     giveUp(`Laneway needs Node 20.19 or newer; this is ${process.versions.node}.`)

@@ -1,5 +1,5 @@
 // The parts of docs/ that are generated from the product: the settings from their schema, the command line from commander, what
-// the route table says of each address, the simulator's numbers, and the ways through the files from a run. Each part is committed in its page, between two comments,
+// the route table has of each address, the simulator's numbers, and the ways through the files from a run. Each part is committed in its page, between two comments,
 // so that the page reads without a build.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -136,7 +136,7 @@ const sentence = (text) => {
 
 // Addresses
 
-/** A page of docs/reference/http with what the table says under each heading that is an address. */
+/** A page of docs/reference/http with the table's part under each heading that is an address. */
 function fillOperations(page, description) {
   const common = commonCodes(description)
   // Where an answer of each shape was shown first on this page.
@@ -169,7 +169,7 @@ function shapeOf(value) {
     .join()}}`
 }
 
-/** What the table says of one address; what the section says `byHand` already is left out. */
+/** The table's part on one address, without what the section has `byHand` already. */
 function operationOf(operation, { description, byHand, common, shown, address }) {
   const resolve = (value) =>
     value?.$ref === undefined
@@ -218,7 +218,7 @@ function operationOf(operation, { description, byHand, common, shown, address })
 }
 
 const FIELDS_MAX = 40
-/** Every address takes them; docs/reference/http/index.md says it once. */
+/** Every address takes them; docs/reference/http/index.md has it once. */
 const COMMON_HEADERS = new Set(['x-request-id', 'x-laneway-account', 'Idempotency-Key'])
 
 function parameterRow({ name, in: place, required, schema = {}, description }) {

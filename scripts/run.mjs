@@ -1,5 +1,5 @@
 // `npm start`, `npm run producer|worker|simulator|cli`: makes a fresh clone runnable, then runs one program in this very
-// process, so that signals to npm reach it and nothing stands between them.
+// process, so that signals to npm reach it and nothing is between them.
 import { giveUp, prepareBuild } from './prepare.mjs'
 import { prepareRedis } from './system-packages.mjs'
 

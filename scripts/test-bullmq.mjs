@@ -1,4 +1,4 @@
-// `npm run test:bullmq`: the tests of what knows BullMQ, src/lanes and the client, with the BullMQ that is pinned, with the
+// `npm run test:bullmq`: the tests of what uses BullMQ, src/lanes and the client, with the BullMQ that is pinned, with the
 // newest patch of the minor before, and with the newest that is published; those of the client also with the oldest that it
 // takes. Each but the pinned one is installed into node_modules/.cache, and removed afterwards; where npm's registry cannot
 // be reached they are left out. `npm run test:bullmq -- --pinned` runs the first alone.

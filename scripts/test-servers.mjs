@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { giveUp, root } from './prepare.mjs'
 import { installPackages, mayInstall, runs } from './system-packages.mjs'
 
-/** Each program, how one sees that it is there, and its Debian package. */
+/** Each program, how to find that it is there, and its Debian package. */
 const PROGRAMS = [
   { program: 'openssl', args: ['version'], package: 'openssl' },
   { program: 'memcached', args: ['-V'], package: 'memcached' },

@@ -17,7 +17,7 @@ const fileSchema = z.object({
 /** What a campaign of some size came to. */
 export type CampaignCost = Omit<MessageCost, 'acceptUs' | 'sending'> & { recipients: number }
 
-/** What was asked of the scenario `numbers`, as far as it counts here. */
+/** The order to the scenario `numbers`, as far as it counts here. */
 const askedSchema = z.object({
   tls: z.enum(PROTOCOLS, 'is not of --tls h1 or h2'),
   workers: z.literal(1, 'is not of one worker'),

@@ -27,7 +27,7 @@ const CAMPAIGN_RATE = 80
 const OPENINGS = 10
 /** How long snapshots are watched while nothing is sent but the campaign. */
 const WATCH_MS = 20_000
-/** What is asked before it is counted: the first snapshot reads what the others know. */
+/** Requests before the count: the first snapshot reads what the others have cached. */
 const SETTLE_MS = 1_000
 
 const figure = (what: string, value: number, unit: string): Figure => ({ scenario: 'console', what, value, unit })

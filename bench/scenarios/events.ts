@@ -56,7 +56,7 @@ export async function events(bench: Bench): Promise<Figure[]> {
   for (let round = 0; round <= bench.rounds; round += 1) {
     bench.progress('events that have waited')
     await changeEndpoint(listened.redis.client, endpoint, { enabled: false })
-    // The relay looks at endpoints every 0.8 s.
+    // The relay reads endpoints every 0.8 s.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     await watchSink(rig)
     await send(rig, { port: listened.port, connections: 64, traffic: listened.traffic, requests: BACKLOG })

@@ -102,7 +102,7 @@ async function erasing(bench: Bench, laneway: Laneway, lane: number): Promise<Fi
 
 const recipientOf = (n: number): string => String(4_917_000_000_000 + (n % RECIPIENTS))
 
-/** Fills lanes as the steps would have left them, and says what the index of it takes. */
+/** Fills lanes as the steps would have left them, and returns what the index of it takes. */
 async function fill(bench: Bench, client: Redis, lane: number, quiet: number): Promise<Figure[]> {
   const unit = 'bytes a message'
   const figure = (what: string, value: number): Figure => ({ scenario: 'find', what: `index, ${what}`, value, unit })

@@ -102,7 +102,7 @@ async function connectionsWithWork({ queues, redis }: Laneway, lanes: readonly n
 /** Seconds until a job is taken up whose lane was marked, but for which nobody was woken. */
 async function lostWake({ queues, redis }: Laneway, lane: number): Promise<number> {
   const begunAt = performance.now()
-  // No message: it is set aside as soon as a worker sees it, and the sink counts nothing.
+  // No message: it is set aside as soon as a worker reads it, and the sink counts nothing.
   await queues.queueOf(lane).add('send', { v: 99 }, { jobId: `msg_${lane}_${newUlid(Date.now())}` })
   await markLane(redis.client, lane)
   await until('the job is found', 30_000, async () => ((await queues.counts(lane)).failed ?? 0) > 0)

@@ -10,7 +10,7 @@ import { spreadOf } from '../statistics.ts'
 
 const SCENARIO = 'scrape'
 const LANES = 1_000
-/** What was read of Redis is told for 5 s. */
+/** What was read from Redis is served for 5 s. */
 const FRESH_MS = 5_100
 const ROUNDS = 6
 /** Scrapes of a round that read nothing. */

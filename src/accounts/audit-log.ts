@@ -106,7 +106,7 @@ export async function readAuditLog(
 /** Acts whose target is the id of a sender, and of its lane. */
 const ON_SENDER = /^(?:lane|sender)\./
 
-/** Adds the names of lanes and senders among the targets: at night, a name says more than an id. */
+/** Adds the names of lanes and senders among the targets: at night, a name helps more than an id. */
 async function nameTargets(redis: Redis, entries: AuditLogEntry[]): Promise<void> {
   const of = ({ action, target }: AuditLogEntry): string | undefined =>
     ON_SENDER.test(action) && /^\d{1,15}$/.test(target ?? '') ? (target ?? undefined) : undefined

@@ -51,7 +51,7 @@ export async function accountSecrets(redis: Redis, seal: Seal, account: number, 
   const all = (await cachedSealed(redis, account, name)) ?? []
   const opened = all.flatMap((each) => openedBy(seal, each, { account, name }) ?? [])
   const [first] = all
-  // The error says that the key is gone, and not that the caller is wrong.
+  // The error is that the key is gone, and not that the caller is wrong.
   if (opened.length === 0 && first !== undefined) seal.decrypt(first, { account, name })
   return opened
 }

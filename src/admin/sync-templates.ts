@@ -23,7 +23,7 @@ export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; lo
 const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
 /** A list that takes longer, with its waits, is started again: its first pages are too old to show what is gone. */
 const LONGEST_MS = 3 * 3_600_000
-/** How long to back off when WhatsApp is asked too often and does not say for how long. */
+/** How long to back off when WhatsApp throttles without a time. */
 const THROTTLED_MS = 300_000
 /** After a fault, twice as long after each further one, up to an hour. */
 const FAULT_MS = 30_000

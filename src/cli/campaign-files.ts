@@ -14,7 +14,7 @@ import { bytesOf, csvValues, filePath, SAVE_AS_CSV, writePrivate } from './files
 import { parser } from './values.ts'
 import { type Verb, verb } from './verb.ts'
 
-/** Paths whose extension says the format: spreadsheets save CSV with tabs as .tsv or .txt. */
+/** Paths whose extension gives the format: spreadsheets save CSV with tabs as .tsv or .txt. */
 const rowsPath = parser(`a file that ends in .csv, .tsv, .txt or .ndjson (${SAVE_AS_CSV})`, (text) =>
   /\.(csv|tsv|txt|ndjson)$/i.test(text) ? resolve(text) : undefined,
 )

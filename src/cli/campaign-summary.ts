@@ -68,7 +68,7 @@ export function campaignSummary(campaign: CampaignDescription): string {
     ...(preflight === undefined ? [] : preflightFacts(preflight, campaign.ended_at ?? campaign.started_at)),
     ['Recipients', String(progress.total)],
     ...funnelFacts(progress),
-    // Before the start nobody is in a queue, and a line that says so would have people look for their messages.
+    // Before the start nobody is in a queue, and a line about it would make people search for their messages.
     ...(isBeforeStart(campaign.state)
       ? []
       : STATES.map((state) => [`  now ${state}`, progress[state] === 0 ? '' : String(progress[state])] as const)),
@@ -114,7 +114,7 @@ function preflightFacts(
     ['Rejected', refusedWords(preflight.refused).join(', ')],
     ['Excluded', preflight.excluded === 0 ? '' : `${preflight.excluded} by tag`],
     ['Skipped', skippedWords(preflight).join(', ')],
-    // Once it has begun, its progress says when it ends.
+    // Once it has begun, its progress shows when it ends.
     [
       'Estimated',
       begun === null && preflight.problems.length === 0

@@ -44,7 +44,7 @@ const ATTEMPT_COLUMNS: Columns<Attempt> = {
   ANSWER: ({ answer }) => answer.slice(0, 60),
 }
 
-/** What the activity calls every change of an endpoint; its detail says which. */
+/** What the activity calls every change of an endpoint; its detail has which. */
 const ENDPOINT_ACT = 'endpoint.change'
 
 const createValues = {

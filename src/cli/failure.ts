@@ -1,4 +1,4 @@
-// How a command ends that cannot do what was asked: one sentence for the person who typed it and an exit code.
+// How a command ends that cannot do its work: one sentence for the person who typed it and an exit code.
 
 import { isFilesAway } from '../files/store.ts'
 import { ConfigError } from '../kernel/config.ts'
@@ -47,10 +47,10 @@ export const sentenceOfRefusal = ({ message, faults }: Refusal): string =>
     .map(({ path, message: more }) => `\n  ${path}: ${more}.`)
     .join('')
 
-/** What an error says, without a full stop, to end a sentence with. Some of Node's say nothing but their code. */
+/** The message of an error, without a full stop, to end a sentence with. Some of Node's have only their code. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // What the client library says of a command while there is no connection names a setting of its own.
+  // The client library's message about a command while there is no connection names a setting of its own.
   if (error.message.startsWith("Stream isn't writeable")) return 'the connection is lost'
   const message = error.message || ('code' in error ? String(error.code) : error.name)
   return message.replace(/\.+$/, '')

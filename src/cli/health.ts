@@ -1,4 +1,4 @@
-// health: whether messages are accepted and sent, as `/readyz` of a producer says it, also where no producer can be reached.
+// health: whether messages are accepted and sent, as `/readyz` of a producer reports it, also where no producer can be reached.
 
 import { counted } from '../kernel/fault.ts'
 import { workersAlive } from '../redis/heartbeats.ts'

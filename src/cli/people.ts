@@ -25,7 +25,7 @@ const shown = z.object({
   }),
 })
 
-/** What is said of WhatsApp's contact book. */
+/** Sentences about WhatsApp's contact book. */
 const BOOKS: Readonly<Record<BookState, string>> = {
   none: '',
   no_user_id: ' Meta may keep their number in its contact book: no user id is known to delete them by.',

@@ -37,7 +37,7 @@ import type { Answer, CommandContext } from './verb.ts'
 const MOST_TRIES = 2
 const SAY_EVERY_MS = 2_000
 
-/** Sends one message again, or all that were asked for. */
+/** Sends one message again, or all that match. */
 export async function requeue(
   {
     id,
@@ -125,7 +125,7 @@ async function requeueOne({ redis, config }: CommandContext, queues: LaneQueues,
   }
 }
 
-/** The job once it is done; says every few seconds how far it is. */
+/** The job once it is done; prints its progress every few seconds. */
 async function followRequeue(redis: Redis, job: string, stderr: Writable): Promise<RequeueJob> {
   let saidAt = performance.now()
   return followJob(
@@ -141,7 +141,7 @@ async function followRequeue(redis: Redis, job: string, stderr: Writable): Promi
 }
 
 /**
- * Adding a job under its id once more changes nothing, so a Redis that is slow or away for a moment is asked again. After
+ * Adding a job under its id once more changes nothing, so a Redis that is slow or away for a moment is tried again. After
  * that nobody can know whether the job was added, and the person learns its id.
  */
 async function insist(job: string, add: () => Promise<void>): Promise<void> {

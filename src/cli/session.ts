@@ -117,11 +117,11 @@ export async function keptSenderNamed(redis: Redis, name: string): Promise<Sende
   return removed?.removed_at === undefined ? senderNamed(redis, name) : removed
 }
 
-/** What is said when there is no such campaign. */
+/** The sentence when there is no such campaign. */
 export const noCampaign = (id: CampaignId): CliFailure =>
   new CliFailure(`There is no campaign ${campaignId(id)}; see \`campaigns list\`.`)
 
-/** What is said when no sender is named so. */
+/** The sentence when no sender has this name. */
 export const noSender = (name: string): CliFailure => new CliFailure(`${notASender(name)}, see \`senders list\`.`)
 
 /**

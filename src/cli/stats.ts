@@ -40,7 +40,7 @@ export const verbs: readonly Verb[] = [
   }),
 ]
 
-/** The lane that was asked for; undefined for the whole installation. */
+/** The requested lane; undefined for the whole installation. */
 async function laneNamed(redis: Redis, lane?: number, sender?: string): Promise<number | undefined> {
   if (sender !== undefined) return (await senderNamed(redis, sender)).id
   if (lane !== undefined && !(await laneOf(redis, lane))) {

@@ -1,4 +1,4 @@
-// templates: import, sync, list, show, remove. What is imported counts as approved unless the file says otherwise.
+// templates: import, sync, list, show, remove. What is imported counts as approved unless the file has another status.
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'

@@ -26,7 +26,7 @@ export interface View {
 
 const KEYS = 'up and down select   p pause   r resume   q quit'
 const INVERSE = ['\u001b[7m', '\u001b[27m'] as const
-/** A snapshot that is older than this says so. */
+/** A snapshot that is older than this is marked. */
 const OLD_MS = 3_000
 /** Lines besides those of lanes and campaigns. */
 const OTHER_LINES = 8

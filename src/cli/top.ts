@@ -98,7 +98,7 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
   return snapshot
 }
 
-/** Pauses or resumes it and says so. */
+/** Pauses or resumes it and reports that. */
 async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 'resume'): Promise<string> {
   const { redis } = context
   const done = what === 'pause' ? 'paused' : 'resumed'

@@ -11,7 +11,7 @@ const LATEST = 1_000
 /** Ids that the sentence names. */
 const NAMED = 3
 
-/** What is said when no message has the text. Throws a CliFailure when campaigns are called so: the text was meant as a name. */
+/** The sentence when no message has the text. Throws a CliFailure when campaigns are called so: the text was meant as a name. */
 export async function noneWithCampaignId(redis: Redis, account: number | undefined, text: string): Promise<string> {
   const none = `No message has the campaign_id ${quoted(text)}`
   const ids: string[] = []

@@ -31,7 +31,7 @@ export function someOf<const T extends string>(words: readonly T[]) {
   })
 }
 
-/** A whole number within bounds; `of` says what is counted. */
+/** A whole number within bounds; `of` names what is counted. */
 export const numberUpTo = (most: number, of = 'a number') =>
   parser(`${of} from 1 to ${most}`, (text) =>
     /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= most ? Number(text) : undefined,

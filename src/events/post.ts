@@ -11,7 +11,7 @@ const ANSWER_BYTES = 4_096
 
 /** How an endpoint answered. */
 export interface PostEnd {
-  /** Undefined without an answer; then `problem` says why. */
+  /** Undefined without an answer; then `problem` has the reason. */
   status: number | undefined
   problem: string | undefined
   answer: string

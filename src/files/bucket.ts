@@ -1,5 +1,5 @@
 // Files in a bucket that speaks S3. What is taken over is sent in parts, so that neither its size nor ours of memory is a
-// limit; a part that fails is sent again. An upload that a crash breaks off leaves parts that only the bucket sees:
+// limit; a part that fails is sent again. An upload that a crash breaks off leaves parts that only the bucket lists:
 // docs/guides/operating/files.md names the lifecycle rule that removes them.
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'

@@ -40,7 +40,7 @@ export function encodingNamed(name: string): Encoding | undefined {
   }
 }
 
-/** A file whose text cannot be read. The message says where, and what to do. */
+/** A file whose text cannot be read. The message names where, and what to do. */
 export class UnreadableCsvError extends Error {
   override name = 'UnreadableCsvError'
 }
@@ -156,7 +156,7 @@ function mixed(where: string, found: Encoding, isCertain: boolean): UnreadableCs
 function sequenceAt(bytes: Uint8Array, at: number): number | undefined {
   const lead = bytes[at] ?? 0
   const length = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
-  // The second byte says whether it is too long for its character, a surrogate, or beyond Unicode.
+  // The second byte shows whether it is too long for its character, a surrogate, or beyond Unicode.
   const from = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
   const to = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
   for (let i = 1; i < length; i += 1) {

@@ -13,7 +13,7 @@ const SEPARATOR_WORDS: Readonly<Record<Separator, string>> = {
   '|': 'bars',
 }
 
-/** How a person says that a file is read; the rest is detected. */
+/** How to read a file, as a person has chosen; the rest is detected. */
 export interface CsvOptions {
   encoding?: Encoding | undefined
   separator?: Separator | undefined

@@ -36,7 +36,7 @@ const PIECE_BYTES = 1_024
 
 /**
  * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an EndlessRecordError after all records before
- * that one, and whatever reading the bytes throws. `separator` is asked once the first bytes have come.
+ * that one, and whatever reading the bytes throws. `separator` is called once the first bytes have come.
  */
 export async function* csvRecords(
   source: AsyncIterable<Buffer>,
@@ -140,5 +140,5 @@ const unmarked = (cell: string): string => (MARKED.test(cell) ? cell.slice(1) : 
 
 /** The parser leaves the quotes around a cell where a space follows the second one. */
 const QUOTED_AND_SPACES = /^"(.*)"[ \t]+$/s
-/** What a cell says, as the parser leaves it. */
+/** The text of a cell, as the parser leaves it. */
 export const cellOf = (cell: string): string => unmarked(QUOTED_AND_SPACES.exec(cell)?.[1] ?? cell)

@@ -1,5 +1,5 @@
 // Files in a folder that all producers and workers share. A file comes into place by rename, complete and on disk, so
-// what stands under a name is whole.
+// what is under a name is whole.
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -43,7 +43,7 @@ export class FilesAwayError extends Error {
 /** Node's codes of a disk or a mount that cannot be used for now. */
 const AWAY = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ETIMEDOUT', 'EMFILE', 'ENFILE', 'EROFS'])
 
-/** An error of a folder, or a FilesAwayError where it says that its disk is full or gone. */
+/** An error of a folder, or a FilesAwayError where its disk is full or gone. */
 export function awayOr(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return AWAY.has(code) ? new FilesAwayError(`the folder for files cannot be used: ${code}`, { cause: error }) : error

@@ -24,7 +24,7 @@ export const ALIVE = { data: { status: 'active' } }
 /** The answer to its report that an answer before was wrong. */
 export const ACKNOWLEDGED = { data: { acknowledged: true } }
 
-/** Whether WhatsApp reports that it could not use an answer: `data.error` says why. */
+/** Whether WhatsApp reports that it could not use an answer: `data.error` has the reason. */
 export const isErrorReport = ({ data }: FlowRequest): boolean => data?.error !== undefined
 
 /** The settings as they are shown. */

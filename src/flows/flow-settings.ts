@@ -1,4 +1,4 @@
-// How an account's flows are served: where its own server is asked, and the keys and secrets for that. They are fields of the
+// How an account's flows are served: the address of its own server, and the keys and secrets for that. They are fields of the
 // account, sealed like its webhook secrets, so that they go with it. Two keys and two secrets are good at a time.
 import type { KeyObject } from 'node:crypto'
 import { accountSecrets, addWebhookSecret, presentSecrets, removeWebhookSecrets } from '../accounts/webhook-secrets.ts'

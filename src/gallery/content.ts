@@ -59,7 +59,7 @@ export async function removeContent(
   for (const hash of hashes) {
     const began = performance.now()
     await redis.set(contentRemovalKey(hash), '1', 'PX', REMOVING_MS)
-    // An earlier upload has taken the hash off; a later one sees the key and waits.
+    // An earlier upload has taken the hash off; a later one finds the key and waits.
     if ((await redis.zrem(without, hash)) === 1 && performance.now() - began < SURE_MS) {
       await files.remove(contentPath(hash))
       removed += 1
@@ -73,7 +73,7 @@ export async function removeContent(
 async function* hashesOf(redis: Redis, account: number): AsyncGenerator<string> {
   const keys = galleryKeys(account)
   const folders = await redis.zrange(keys.folders, '0', '-1')
-  // Twice, so that a file that is moved meanwhile is seen in one place or the other.
+  // Twice, so that a file that is moved meanwhile is found in one place or the other.
   const places = [...folders.map((folder) => keys.filesIn(Number(folder))), keys.trash]
   for (const place of [...places, ...places]) {
     for (let after = 0; ; ) {

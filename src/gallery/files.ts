@@ -76,7 +76,7 @@ export async function createFile(redis: Redis, account: number, file: NewFile, m
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const now = await nowMicros(redis, account)
   // The token may be on another node of a cluster, so it is not part of the step. It comes first: a crash leaves a token
-  // without a file, which stands on a list for `removeLooseTokens`, rather than a file without a working URL.
+  // without a file, which is on a list for `removeLooseTokens`, rather than a file without a working URL.
   await redis.zadd(keys.newTokens, Math.floor(now / 1_000), token)
   await redis.set(fileTokenKey(token), `${account} ${id}`)
   const fields = {

@@ -2,7 +2,7 @@
 // it fetches the link, so the gallery shows the answer beforehand.
 
 const KB = 1024
-/** Binary megabytes: the 16 MB of videos were seen enforced as 16,777,216 bytes. */
+/** Binary megabytes: the 16 MB of videos are enforced as 16,777,216 bytes. */
 const MB = 1024 * KB
 
 /** Sizes in bytes. What a MIME type does not show (codecs, pixels, pages) WhatsApp alone can judge. */

@@ -1,4 +1,4 @@
-// What kind of file it really is, from its bytes: neither the name nor what the client says about it is believed.
+// What kind of file it really is, from its bytes: neither the name nor what the client declares is trusted.
 
 import { open } from 'node:fs/promises'
 import { fileTypeFromFile } from 'file-type'
@@ -20,7 +20,7 @@ const OLD_OFFICE = new Map([
   ['xls', 'application/vnd.ms-excel'],
   ['ppt', 'application/vnd.ms-powerpoint'],
 ])
-/** Names that the detection uses for types that WhatsApp knows under another one. */
+/** Names that the detection uses for types that WhatsApp calls otherwise. */
 const SAME_AS = new Map([['audio/x-m4a', 'audio/mp4']])
 
 /** The type of a file on disk. `name` gives the extension where the bytes do not, as for all kinds of text. */

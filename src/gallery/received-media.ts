@@ -26,7 +26,7 @@ const MOST_WAITING = 100_000
 const KEEP_MS = 9 * 86_400_000
 /** A worker that has taken a file is taken for dead after this, unless it holds on. */
 const LEASE_MS = 60_000
-/** How often a worker says that it still fetches. */
+/** How often a worker renews its lease on a fetch. */
 export const HOLD_AGAIN_MS = 20_000
 /** A full gallery is reported once in this time. */
 const TOLD_MS = 86_400_000

@@ -11,9 +11,9 @@ const USED_MS = 29 * DAY_MS
 const RENEW_MS = 28 * DAY_MS
 /** A worker that dies while it uploads is taken for dead after this. */
 const LEASE_MS = 15_000
-/** How often a worker that uploads says that it still does. */
+/** How often a worker renews its lease on an upload. */
 export const HOLD_AGAIN_MS = 5_000
-/** What went wrong longer ago says nothing of the next upload. */
+/** Failures longer ago do not count for the next upload. */
 const FAILURES_KEPT_MS = 3_600_000
 /** An upload that fails is tried again after this, doubled for each failure in a row, up to the last. */
 const FIRST_BACKOFF_MS = 1_000

@@ -25,7 +25,7 @@ export const chunkJobId = ({ run, from, count }: Chunk, by: string): string => `
 
 const ID = /^chunk_(\d+)_(\d+)_(\d+)_/
 
-/** What the id of a waiting chunk says, without its job; undefined for any other text. */
+/** The contents of a waiting chunk's id, without its job; undefined for any other text. */
 export function parseChunkJobId(id: string): { run: number; from: number; count: number } | undefined {
   const match = ID.exec(id)
   return match ? { run: Number(match[1]), from: Number(match[2]), count: Number(match[3]) } : undefined

@@ -77,7 +77,7 @@ export type IntakeContract = typeof versionOne
 
 /**
  * The versions that are read. Jobs wait while Laneway is updated and clients are updated after it, so a version stays
- * here when its successor comes: its schemas then end in a transform to the newest shape, and nothing else knows it.
+ * here when its successor comes: its schemas then end in a transform to the newest shape, and nothing else uses it.
  */
 const VERSIONS: ReadonlyMap<unknown, IntakeContract> = new Map([[INTAKE_VERSION, versionOne]])
 
@@ -121,7 +121,7 @@ export const HIDDEN_KEY = '•••'
 
 /**
  * The data of a job that has ended: without its key, and with its end, so that a job that is run once more, because the
- * worker died before BullMQ heard of the end, ends the same way.
+ * worker died before BullMQ got the end, ends the same way.
  */
 export const endedIntakeSchema = z.object({
   api_key: z.literal(HIDDEN_KEY),
@@ -136,7 +136,7 @@ const KEY = /lw_[0-9A-Za-z]{4,}/g
 export const hideKeysInText = (text: string): string => text.replace(KEY, HIDDEN_KEY)
 
 /**
- * A copy of a job's data with every key hidden: whatever stands under the name `api_key`, and what looks like a key of
+ * A copy of a job's data with every key hidden: whatever is under the name `api_key`, and what looks like a key of
  * ours anywhere else, as when somebody mixed up two fields. The data must not nest too deep for JSON.stringify.
  */
 export function hideKeys(data: unknown): unknown {

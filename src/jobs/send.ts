@@ -63,7 +63,7 @@ export const sendPayloadSchema = z
   })
   .pipe(payloadSchema)
 
-/** What a job holds: whom it goes to and what it says are sealed where there is a data key, the rest is for the lane. */
+/** What a job holds: recipient and content are sealed where there is a data key, the rest is for the lane. */
 export function storedPayload(payload: SendPayload): object {
   const { to, content, wording, filled, ...open } = payload
   const closed = JSON.stringify({ to, content, wording, filled })

@@ -50,7 +50,7 @@ export const lookedAt = <T>(items: readonly T[], max: number): readonly T[] =>
 export function listUpTo<S extends z.ZodType>(max: number, item: S, rules: ListRules = {}) {
   const { min = 0, values, judge, lengthSaidElsewhere } = rules
   const itemsSchema = z.array(item)
-  // Only tells who reads the schema what the list is: all that comes passes it, and is judged below in another order.
+  // Only describes the list to readers of the schema: all that comes passes it, and is judged below in another order.
   const described = itemsSchema.min(min).max(max)
   described._zod.run = (payload) => payload
   return described.transform((list: unknown, context): z.output<S>[] => {

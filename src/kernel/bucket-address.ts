@@ -21,7 +21,7 @@ const parametersSchema = z.strictObject({
   path_style: z.enum(['true', 'false']).default('false'),
 })
 
-/** Reads the address; throws an Error whose message says what is wrong with it. */
+/** Reads the address; throws an Error whose message names what is wrong with it. */
 export function parseBucketAddress(text: string): BucketAddress {
   if (!URL.canParse(text)) throw new Error(`expected ${FORM}`)
   const url = new URL(text)

@@ -302,7 +302,7 @@ export class ConfigError extends Error {
 
 /** Reads and checks all settings at once; throws a ConfigError that names every wrong variable, what was expected and what came. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  // package.json says which Node is needed; the S3 library would warn of Node 20 before every command.
+  // package.json has the required Node version; the S3 library would warn of Node 20 before every command.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const parsed = schema.safeParse(env)
   if (!parsed.success) {

@@ -57,7 +57,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A file that cannot be used as a whole; `message` says where and why. */
+/** A file that cannot be used as a whole; `message` names where and why. */
 export const refusedFile = (message: string): Refusal =>
   new Refusal('invalid', 'invalid_request', `${message.replace(/\.$/, '')}.`, [{ path: '', message }])
 
@@ -86,7 +86,7 @@ export function sentenceOf(faults: readonly Fault[]): string {
   return `${first.path === '' ? '' : `${first.path}: `}${first.message}${more}.`
 }
 
-/** Without `rate_limited`: its error says whose rate it was. */
+/** Without `rate_limited`: its error has whose rate it was. */
 export const LIMIT_OF_CODE: ReadonlyMap<string, Limit> = new Map([
   ['too_many_waiting', 'waiting'],
   ['too_many_drafts', 'drafts'],

@@ -169,7 +169,7 @@ const REASON_MAX = 300
 
 /**
  * Up to `limit` dead letters of the lane, the latest first, leaving out `offset`. A job that cannot be read is left out;
- * `isLast` says whether there are no more.
+ * `isLast`: whether there are no more.
  */
 export async function deadLettersOf(
   queues: LaneQueues,

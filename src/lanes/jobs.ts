@@ -56,7 +56,7 @@ export interface WaitingJob {
 /** The next jobs of a lane. */
 export interface NextJobs {
   isPaused: boolean
-  /** There is more, although fewer were read than were asked for. */
+  /** There is more, although fewer were read than requested. */
   hasMore: boolean
   /** Until the next delayed job is due (ms); undefined when there is none. */
   dueInMs: number | undefined

@@ -52,7 +52,7 @@ export type PollEnd =
   | { kind: 'status'; status: Evidence; problem: Problem | undefined }
   /** Known there, nothing new. */
   | { kind: 'pending' }
-  /** It takes no polls for now; `retryAfterMs` where it says for how long. */
+  /** It takes no polls for now; `retryAfterMs` if it gives one. */
   | { kind: 'throttled'; retryAfterMs: number | undefined }
   /** No answer, an unreadable one, or the provider does not know the message: ask again later. */
   | { kind: 'no_answer'; cause: string }

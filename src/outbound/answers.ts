@@ -12,7 +12,7 @@ export async function readText(body: AsyncIterable<Buffer>, maxBytes: number): P
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** What a Retry-After says, in ms from now: seconds or a date; undefined when it says nothing. */
+/** The wait of a Retry-After, in ms from now: seconds or a date; undefined when it has none. */
 export function retryAfterMs(header: string | string[] | undefined, nowMs: number): number | undefined {
   if (typeof header !== 'string') return undefined
   const text = header.trim()

@@ -4,10 +4,10 @@
 import dns from 'node:dns/promises'
 import { literalHost, type TargetRule } from './target-rule.ts'
 
-/** A name server that has not answered by then says nothing. */
+/** A name server that has not answered by then does not count. */
 const LOOKUP_MS = 2_000
 
-/** A sentence that says why it is refused; undefined when it may be called, or when its name leads nowhere for now. */
+/** The sentence for its refusal; undefined when it may be called, or when its name leads nowhere for now. */
 export async function whyUnsafe(rule: TargetRule, text: string): Promise<string | undefined> {
   const url = new URL(text)
   const isSecure = url.protocol === 'https:'

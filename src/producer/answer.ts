@@ -114,7 +114,7 @@ const limits = { unavailable: createLineLimit(LINES_A_SECOND), overloaded: creat
 const leftOut = ({ code }: ApiError): number | undefined =>
   code === 'unavailable' || code === 'overloaded' ? limits[code]() : 0
 
-/** If the rest may be longer than this, the answer says `Connection: close`. */
+/** If the rest may be longer than this, the answer has `Connection: close`. */
 const SHORT_BYTES = 1024 * 1024
 /** Twice the largest body that is held in memory. Clients that send more before they read may lose the answer. */
 const DROP_BYTES = 8 * 1024 * 1024
@@ -141,7 +141,7 @@ function endAfterBody(request: IncomingMessage, response: ServerResponse, text: 
     dropped += piece.length
     spendBudget(request.socket)
     if (dropped <= DROP_BYTES) return
-    // Nothing more is read; our side of the connection is closed, so that the client sees the end.
+    // Nothing more is read; our side of the connection is closed, so that the client gets the end.
     request.pause()
     request.socket.end()
   })

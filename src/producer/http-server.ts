@@ -65,7 +65,7 @@ export function createHttpServer(
   )
   server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING
   server.headersTimeout = HEADERS_MS
-  // Node knows one for all requests, and an upload may take hours: bodies have limits of their own (overload/).
+  // Node has one for all requests, and an upload may take hours: bodies have limits of their own (overload/).
   server.requestTimeout = 0
   server.keepAliveTimeout = KEEP_ALIVE_MS
   server.setTimeout(SILENCE_MS)

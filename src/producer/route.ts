@@ -54,7 +54,7 @@ export interface JsonBody {
 
 /**
  * How the body is taken. `ignored` takes any or none. `stream` leaves reading to the handler, which refuses other content
- * types; its `limit` is of bytes, unless the setting of that name says otherwise.
+ * types; its `limit` is of bytes, unless the setting of that name gives another.
  */
 export type BodyRule =
   | JsonBody
@@ -101,7 +101,7 @@ export interface RouteSpec {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Express path. */
   path: string
-  /** The same address with its parameter left out, where the answer says that it is missing. */
+  /** The same address with its parameter left out, whose answer is that it is missing. */
   alsoAt?: string
   /** One sentence. */
   summary: string
@@ -236,7 +236,7 @@ export interface TextAnswer {
   text: string | Buffer
 }
 
-/** A file that is kept, whole or the range that is asked for. */
+/** A file that is kept, whole or the requested range. */
 export interface FileAnswer {
   headers: Readonly<Record<string, string>>
   file: { files: FileStore; name: string; etag: string; saveAs: string | undefined }

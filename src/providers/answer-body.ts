@@ -13,7 +13,7 @@ const schema = z.object({ messages: z.array(z.looseObject({ id: z.string() })).m
 const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min(1) })
 
 /**
- * What a success says: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
+ * The contents of a success: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
  * answers another request, as when something between sends an answer too many. Undefined for any other answer.
  */
 function acceptedBy(
@@ -60,7 +60,7 @@ function wordOf(said: unknown): string | undefined {
 }
 
 /**
- * The message of an answer about one, which is what every send gets: the schema says the same of it, for a twentieth of
+ * The message of an answer about one, which is what every send gets: the schema gives the same result, for a twentieth of
  * what a message costs. Undefined for anything else, which the schema then judges.
  */
 function onlyMessage(body: unknown): { id: string } | undefined {

@@ -10,7 +10,7 @@ export interface Preference {
   /** Digits, the user id, or both. */
   people: string[]
   intent: 'stop' | 'resume'
-  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp gives no valid time. */
   atMs: number | undefined
 }
 

@@ -1,4 +1,4 @@
-// Tells WhatsApp that a received message was read, and if wanted that an answer is being typed, which the person sees for up to
+// Reports to WhatsApp that a received message was read, and if wanted that an answer is being typed, which the person sees for up to
 // 25 s. Doing it again changes nothing.
 import { type Agent, request } from 'undici'
 import { z } from 'zod'

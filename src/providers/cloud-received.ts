@@ -19,7 +19,7 @@ export interface ReceivedMessage {
   type: string
   text: string
   parts: ReceivedParts
-  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp gives no valid time. */
   atMs: number | undefined
 }
 
@@ -50,7 +50,7 @@ const jsonText = spare(
     .union([z.string(), z.record(z.string(), z.unknown()).transform((value) => JSON.stringify(value))])
     .transform((text) => within(text, TEXT_MAX, 'flow.response_json')),
 )
-/** A word; formerly an object that says of each word whether it is meant. */
+/** A word; formerly an object with each word and whether it is meant. */
 const systemType = spare(
   z
     .union([
@@ -153,7 +153,7 @@ const messageItem = z.object({
   from: z.union([z.string(), z.int().transform(String)]).catch(''),
   from_user_id: spare(written),
   timestamp: z.unknown().optional(),
-  /** Where there is none, what the message holds says it. */
+  /** If there is none, the contents of the message show it. */
   type: z.string().catch(''),
   group_id: word('group_id'),
   ...shared,
@@ -273,10 +273,10 @@ const NODES = [
   ...(['interactive', 'button', 'order', 'system', 'edit', 'revoke'] as const),
 ]
 
-/** Whether it is one: it says its type, or holds something that a message can hold. */
+/** Whether it is one: it has a type, or holds something that a message can hold. */
 const isMessage = (item: MessageItem): boolean => item.type !== '' || NODES.some((node) => item[node] !== undefined)
 
-/** What the message is called, what it says, and its parts. */
+/** The type of the message, its text, and its parts. */
 function contentOf(
   item: MessageItem,
   people: readonly z.infer<typeof personItem>[],

@@ -17,13 +17,13 @@ const refusal = z.object({
   }),
 })
 
-/** What an error envelope says; undefined for any other body. */
+/** The contents of an error envelope; undefined for any other body. */
 export function refusedBy(body: unknown): Refused | undefined {
   const error = refusal.safeParse(body).data?.error
   return error && { code: error.code, subcode: error.error_subcode, text: error.error_data?.details ?? error.message }
 }
 
-/** What any answer but a success says; `body` is its JSON, if it was that. */
+/** The problem in any answer but a success; `body` is its JSON, if it was that. */
 export function readRefusal(
   status: number,
   body: unknown,

@@ -9,17 +9,17 @@ import { codeEntry } from '../model/messages/provider-codes.ts'
 import { isProviderId } from './answer-body.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
-/** What a webhook says about a message that we sent. */
+/** A webhook's report on a message that we sent. */
 export interface StatusUpdate {
   /** WhatsApp's id of the message. */
   providerId: string
   /** What our request carried, if anything; see cloud-api.ts. */
   opaque: string | undefined
   status: Evidence
-  /** Epoch ms; undefined where WhatsApp says nothing that is a time. */
+  /** Epoch ms; undefined where WhatsApp gives no valid time. */
   atMs: number | undefined
   problem: Problem | undefined
-  /** What it says of the price, as `packPricing` packs it. */
+  /** Its report of the price, as `packPricing` packs it. */
   pricing: string | undefined
 }
 
@@ -65,7 +65,7 @@ export function readStatus(raw: unknown): StatusUpdate | undefined {
 
 const NO_REASON: Problem = { code: 'failed', sentence: 'WhatsApp reports that it failed and gives no reason.' }
 
-/** What an error that WhatsApp reports says. */
+/** The contents of an error that WhatsApp reports. */
 export function problemOf(error: z.infer<typeof reportedError>): Problem {
   const details = error.error_data?.details ?? error.title
   const sentence = `WhatsApp reports: ${codeEntry(error.code).means} (code ${error.code})`

@@ -12,7 +12,7 @@ const LEAST_PAGE_SIZE = 25
 const PAGE_LIMITS = { ms: 20_000, bytes: 8 * 1024 * 1024 }
 const FIELDS = 'id,name,language,status,category,parameter_format,components,quality_score'
 
-/** A template of a page as it is and as text, and what WhatsApp says of its quality. */
+/** A template of a page as it is and as text, and its quality by WhatsApp. */
 export interface ProviderTemplate {
   template: Template
   text: string
@@ -78,7 +78,7 @@ export async function readTemplatePage(
   return { kind: 'page', templates, unreadable: read.length - templates.length, next, size, atMs, backoffMs }
 }
 
-/** It says so with the code for anything, or answers more than is read. */
+/** Its signs: the code for anything, or an answer larger than is read. */
 const isTooMuch = (end: GraphEnd): boolean =>
   end.kind === 'unavailable'
     ? end.cause === 'answer_too_large'

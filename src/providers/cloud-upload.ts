@@ -29,8 +29,8 @@ export function createCloudUploads(version: string, limitsMs = LIMITS_MS) {
   const agent = createTargetAgent(anywhere, UPLOADS_AT_ONCE)
   return {
     /**
-     * Uploads the file once and says how that ended; `accepted` has WhatsApp's id of it. Rejects only as reading the file
-     * does, or when it has not as many bytes as it says.
+     * Uploads the file once and resolves to how that ended; `accepted` has WhatsApp's id of it. Rejects only as reading the file
+     * does, or when it has fewer bytes than declared.
      */
     upload: (sender: ProviderSender, file: UploadedFile, stopped: AbortSignal): Promise<CallEnd> =>
       post(agent, `${sender.baseUrl}/${version}/${encodeURIComponent(sender.phoneNumberId)}/media`, {

@@ -29,9 +29,9 @@ export interface GraphAccess {
 
 /** How a question ended. */
 export type GraphEnd =
-  /** `atMs`: the answer knows all that was so at this time, by WhatsApp's clock, which is never taken to be ahead of ours. */
+  /** `atMs`: the answer covers all that was so at this time, by WhatsApp's clock, which is never taken to be ahead of ours. */
   | { kind: 'answer'; body: unknown; atMs: number; backoffMs: number | undefined }
-  /** `backoffMs`: WhatsApp throttles, and for how long, if it says so. */
+  /** `backoffMs`: WhatsApp throttles, and for how long, if given. */
   | GraphRefusal
   /** No answer that could be read; `cause` is a word for the log. */
   | { kind: 'unavailable'; cause: string }
@@ -159,7 +159,7 @@ const usageSchema = z.record(
   ),
 )
 
-/** No backoff is longer than this, whatever an answer says. */
+/** No backoff is longer than this, whatever an answer asks. */
 const LONGEST_BACKOFF_MS = 3_600_000
 /** Backoff when the allowance is used up without an end. */
 const USED_UP_MS = 300_000

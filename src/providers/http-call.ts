@@ -28,7 +28,7 @@ const AT_ANY_TIME: Departure = { leaveBy: Number.POSITIVE_INFINITY, left: () => 
 /**
  * POSTs a JSON body, as an object or written already, and never rejects. `timeoutMs` bounds the whole call, from here
  * to the last byte of the answer; an answer that has arrived by the time the time-out is noticed counts, and where this
- * process stood still it waits a little longer (MOST_GRACE_MS). Where `departure` ends before it can leave, the connection that it
+ * process stalled it waits a little longer (MOST_GRACE_MS). Where `departure` ends before it can leave, the connection that it
  * waited for stays open.
  */
 export function postJson(
@@ -104,7 +104,7 @@ class JsonCall implements Call {
     return true
   }
 
-  /** A process that was stopped meanwhile sees the connection before its timer fires, so the clock is checked. */
+  /** A process that was stopped meanwhile handles the connection before its timer fires, so the clock is checked. */
   private mayLeave(): boolean {
     if (isOver(this.deadline)) this.failed('timeout')
     else if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
@@ -212,12 +212,12 @@ class JsonCall implements Call {
 }
 
 /**
- * After a process stood still, its timers fire before it reads its sockets, where the answer may have been waiting. Each
+ * After a process stalled, its timers fire before it reads its sockets, where the answer may have been waiting. Each
  * event-loop tick reads them; over TLS or HTTP/2 an answer may need a second turn to get through.
  */
 const LAST_TURNS = 2
 /**
- * What the process stood still is added to the time of a call once, up to this: an answer that came meanwhile is there at
+ * The stall of the process is added to the time of a call once, up to this: an answer that came meanwhile is there at
  * once, unless who answers is on the same busy machine. The sweep takes the attempt for lost later than that
  * (SETTLE_WITHIN_MS).
  */

@@ -16,13 +16,13 @@ export interface ConnectionHeard {
   gone(connection: Connection): void
 }
 
-/** nginx says GOAWAY after 1,000 requests, or an hour, and refuses what crosses that. */
+/** nginx sends GOAWAY after 1,000 requests, or an hour, and refuses what crosses that. */
 const MOST_REQUESTS = 900
 const MOST_AGE_MS = 10 * 60_000
 /** This long before that age it has no more room, so that its successor is open in time. */
 const SOON_MS = 5_000
 
-/** A connection of an open socket. By HTTP/2 it takes `streams` requests at once until its server says how many. */
+/** A connection of an open socket. By HTTP/2 it takes `streams` requests at once until its server announces how many. */
 export function createConnection(
   origin: string,
   socket: Socket | TLSSocket,
@@ -81,7 +81,7 @@ export function createConnection(
       // What the server did not wait for would be taken for the beginning of the next request.
       if (protocol === 'h1' && socket.writableLength > 0) isRetired = true
       if (isRetired) endIfUnused()
-      // By HTTP/1.1 the writer says when it is free, which is later.
+      // By HTTP/1.1 the writer reports when it is free, which is later.
       else if (protocol === 'h2') heard.free(connection)
     },
     retire() {

@@ -63,7 +63,7 @@ export const KEEP_ALIVE_MS = 4_000
 /** The head of a provider's answer is under 1 KB. */
 export const MAX_HEAD_BYTES = 16 * 1024
 /**
- * Streams at once over a connection, at most, and until the server says how many it takes: RFC 9113 advises servers not
+ * Streams at once over a connection, at most, and until the server announces how many it takes: RFC 9113 advises servers not
  * to take fewer.
  */
 export const STREAMS = 100

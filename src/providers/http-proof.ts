@@ -25,7 +25,7 @@ interface Failure {
 }
 
 /**
- * Whether it is proven that the provider knows nothing of the request. Nothing else is taken for proof:
+ * Whether it is proven that the provider has nothing of the request. Nothing else is taken for proof:
  *
  * - Nothing was written: `onRequestStart` is called right before (undici's client-h1.js, writeH1, and http-writers.ts). So
  *   there was no connection, or it ended, or we ended the request, while it was held back.
@@ -34,5 +34,5 @@ interface Failure {
 export const neverLeft = ({ isStarted, isAnswered, error }: Failure): boolean =>
   !isStarted || (!isAnswered && error instanceof StreamError && error.isUnprocessed)
 
-/** Whether the error says nothing of the connection, so that others go on over it. */
+/** Whether the error does not concern the connection, so that others go on over it. */
 export const isOfStream = (error: Error): boolean => error instanceof StreamError

@@ -15,7 +15,7 @@ import { Client, type Dispatcher } from 'undici'
 import { type Call, KEEP_ALIVE_MS, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
 import { StreamError } from './http-proof.ts'
 
-/** A server that says how long it keeps a connection is taken to close it this much sooner. */
+/** A server that announces how long it keeps a connection is taken to close it this much sooner. */
 const KEPT_LESS_MS = 2_000
 
 /**
@@ -38,7 +38,7 @@ export function writeHttp1(origin: string, socket: Socket, free: () => void): Wr
       // There is no second one; whatever undici still holds then ends with the client.
       if (isConnected) return
       isConnected = true
-      // Not at once: undici does not hear what it is told within this call. A socket that is closed by then would be
+      // Not at once: undici ignores commands within this call. A socket that is closed by then would be
       // written to all the same.
       queueMicrotask(() => {
         if (socket.destroyed) connected(Object.assign(new Error('closed'), { code: 'ECONNRESET' }), null)
@@ -73,7 +73,7 @@ export interface Http2Heard {
 /** What the server said of the end of the connection. */
 interface Goaway {
   code: number
-  /** The last stream that it processes, as it says. */
+  /** The last stream that it processes, as it announces. */
   lastStream: number
 }
 
@@ -81,7 +81,7 @@ interface Goaway {
 export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): Writer {
   const session = connect(origin, {
     createConnection: () => socket,
-    // Until the server says how many.
+    // Until the server announces how many.
     peerMaxConcurrentStreams: STREAMS,
     settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
   })

@@ -26,7 +26,7 @@ const readers = new Map<string, z.ZodType<FieldUpdate>>(Object.entries(READERS))
 /** An account update before its accounts are known. `atMs`: set where its items have a time and its entry has none. */
 export type Read = Omit<AccountUpdate, 'wabaId' | 'atMs'> & { atMs?: number | undefined }
 
-/** What a field says; by its shape alone where it is not known. */
+/** The meaning of a field; by its shape alone if the field is unknown. */
 export function readAccountUpdate(field: string, value: unknown): Read {
   const told = readers.get(field)?.safeParse(value).data
   if (told !== undefined) return { field, isKnown: true, ...told }

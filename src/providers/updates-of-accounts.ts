@@ -114,7 +114,7 @@ export const account = z
 
 const isoOf = (text: string): string => new Date(Number(text) * (text.length > 10 ? 1 : 1_000)).toISOString()
 
-/** Why its numbers may not send; empty that they may again, undefined where the event says neither. */
+/** Why its numbers may not send; empty that they may again, undefined where the event shows neither. */
 function blockOf(event: string, ban: string | undefined, restricted: readonly string[]): string | undefined {
   if (event === 'DISABLED_UPDATE') {
     if (ban === 'DISABLE') return event

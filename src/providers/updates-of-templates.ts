@@ -17,7 +17,7 @@ const STATUS_OF: Readonly<Record<string, string>> = {
   UNARCHIVED: 'APPROVED',
   UNPAUSED: 'APPROVED',
 }
-/** It goes on being sent: WhatsApp only says that it may be disabled soon. */
+/** It goes on being sent: WhatsApp only warns that it may be disabled soon. */
 const WARNINGS = ['FLAGGED']
 
 const statusSchema = z.object({

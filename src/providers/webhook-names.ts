@@ -10,7 +10,7 @@ export interface WebhookNaming extends Naming {
   phoneNumberId: string
   /** The person wrote, or changed something. Otherwise it comes with what became of a message to them. */
   isTheirAct: boolean
-  /** When they did (epoch ms); undefined where WhatsApp says nothing that is a time. */
+  /** When they did (epoch ms); undefined where WhatsApp gives no valid time. */
   atMs?: number | undefined
   /** Of a report: what was sent along with the message, to tell ours by. */
   opaque?: string | undefined
@@ -35,7 +35,7 @@ const item = z.object({
 const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change })
 const lists = ['statuses', 'contacts', 'messages', 'user_preferences', 'user_id_update'] as const
 
-/** How WhatsApp says of a change what there was before, where it says it nowhere else. What stands before is a name of theirs. */
+/** How WhatsApp writes what there was before a change, if nowhere else. What was before is a name of theirs. */
 const CHANGED = /changed from (\S+) to (\S+)$/
 
 /** The namings of one item of a change; most items have none. `phoneNumberId`: the number of ours that the change is about. */

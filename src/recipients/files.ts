@@ -46,7 +46,7 @@ export async function saveUpload(
 /** The format of a file that saveUpload has named. */
 export const formatOf = (rowsFile: string): RowFormat => (rowsFile.endsWith('.csv') ? 'csv' : 'ndjson')
 
-/** What separates the cells of such a file; commas, where its name says nothing. */
+/** What separates the cells of such a file; commas, where its name gives none. */
 export const separatorOf = (rowsFile: string): Separator =>
   SEPARATORS.find((each) => rowsFile.includes(`.${SEPARATOR_NAMES[each]}.`)) ?? ','
 

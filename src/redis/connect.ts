@@ -135,7 +135,7 @@ export async function openOrThrow(url: string, limitMs: number): Promise<Redis> 
   const redis = connectFailFast(url)
   const trouble = new Promise<never>((_resolve, reject) => {
     redis.on('error', (error) => reject(reasonIn(error)))
-    // Its own words say only what it was asked.
+    // Its own message holds only the command.
     redis.on('sentinelError', (error: Error) => {
       if (error.message.endsWith('invalid reply: null')) reject(new Error('Sentinel knows no primary of this name'))
     })
@@ -158,7 +158,7 @@ export async function openOrThrow(url: string, limitMs: number): Promise<Redis> 
   }
 }
 
-/** The error of a cluster only says that no server answered; it contains the last server's error. */
+/** A cluster's error holds only that no server answered; it contains the last server's error. */
 function reasonIn(error: Error): Error {
   const last: unknown = Reflect.get(error, 'lastNodeError')
   return last instanceof Error ? last : error

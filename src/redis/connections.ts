@@ -57,7 +57,7 @@ export class CorkedRedis extends Redis {
   }
 }
 
-/** A server whose slots have moved says so; a cluster that has not settled yet says it again and again. */
+/** A server whose slots have moved answers so; a cluster that has not settled yet does so again and again. */
 const MOVED_AGAIN_MS = 20
 /** How often the location of slots is read after a server was lost. */
 const LOOK_AGAIN_MS = 200
@@ -94,7 +94,7 @@ export class CorkedCluster extends Cluster {
     this.on('-node', () => this.lookAgain())
   }
 
-  /** With fail-fast, no other server is asked for the slots of a lost one. */
+  /** With fail-fast, no other server is tried for the slots of a lost one. */
   private lookAgain(): void {
     this.looking ??= setTimeout(() => {
       this.looking = undefined
@@ -140,7 +140,7 @@ function watchSentinels(redis: Redis): void {
   }
   const asked = sentinels.map(({ host = '', port = 26_379 }) => {
     const sentinel = new Redis(port, host, options)
-    // One that is away says nothing.
+    // One that is away sends nothing.
     sentinel.on('error', () => {})
     return { sentinel, said: '' }
   })
@@ -152,7 +152,7 @@ function watchSentinels(redis: Redis): void {
     one.said = says
     const { remoteAddress, remotePort } = redis.stream
     const isThere = says === `${remoteAddress}:${remotePort}`
-    // Only a connection that stands: to interrupt one that is being made would end it for good.
+    // Only an established connection: to interrupt one that is being made would end it for good.
     if (before !== '' && says !== before && !isThere && redis.status === 'ready') redis.disconnect(true)
   }
 

@@ -1,4 +1,4 @@
-// What errors of Redis and ioredis mean, by their codes and classes, and time limits. The only file that knows these errors.
+// What errors of Redis and ioredis mean, by their codes and classes, and time limits. The only file that interprets these errors.
 import type { Redis } from './connect.ts'
 
 /** Redis cannot be reached or does not answer in time, as we found ourselves. */
@@ -123,10 +123,10 @@ export async function inTime<T>(redis: Redis, ask: () => Promise<T>): Promise<T>
   return withinLimit(ask())
 }
 
-/** Throws a RedisUnavailableError while Redis is away: what is asked then would wait for it. */
+/** Throws a RedisUnavailableError while Redis is away: a command then would wait for it. */
 export function assertConnected(redis: Redis): void {
   if (redis.status !== 'ready') throw new RedisUnavailableError('Redis is not connected')
 }
 
-/** What was asked, or a RedisUnavailableError when it takes too long. */
+/** The result, or a RedisUnavailableError when it takes too long. */
 export const withinLimit = <T>(asked: Promise<T>): Promise<T> => withTimeout(LIMIT_MS, asked)

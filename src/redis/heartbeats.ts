@@ -5,7 +5,7 @@ import type { Redis } from './connect.ts'
 import { rootKeys, workerKey } from './keys.ts'
 import { execOrThrow } from './records.ts'
 
-/** How often a worker says that it is alive. */
+/** How often a worker reports that it is alive. */
 export const HEARTBEAT_MS = 3_000
 /** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
@@ -34,7 +34,7 @@ const servedSchema = z.object({
   bound: z.enum(WORKER_BOUNDS).optional().catch(undefined),
 })
 
-/** What a worker says of itself. */
+/** A worker's report on itself. */
 export type WorkerFacts = z.infer<typeof factsSchema>
 const factsSchema = z.object({
   host: z.string(),
@@ -84,7 +84,7 @@ export interface KnownWorker {
 const SHOWN_MAX = 500
 const LOST_SHOWN_MAX = 20
 
-/** So many of the workers last heard of between two times. */
+/** So many of the workers last reported between two times. */
 async function heardOf(redis: Redis, now: number, from: number | string, to: number, most: number) {
   const found = await redis.zrevrangebyscore(rootKeys.workers, from, to, 'WITHSCORES', 'LIMIT', 0, most)
   const ids = found.filter((_, i) => i % 2 === 0)
@@ -97,7 +97,7 @@ async function heardOf(redis: Redis, now: number, from: number | string, to: num
 }
 
 /**
- * The workers that are alive, and those lost lately: neither heard of since nor stopped in order. The latest heard of
+ * The workers that are alive, and those lost lately: without a report since, and not stopped in order. The latest reported
  * first.
  */
 export async function readWorkers(redis: Redis): Promise<{ alive: KnownWorker[]; lost: KnownWorker[] }> {

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 27)
 
 /**
- * What scripts append to a key that they are given, because only what they read tells which key it is: they have it as
+ * What scripts append to a key that they are given, because the key depends on what they read: they have it as
  * `SUFFIX.counts`.
  */
 export const SUFFIX = {
@@ -59,7 +59,7 @@ export const rootKeys = {
   removedLanes: 'lw:removed-lanes',
   /** ZSET lane → time (ms) at which it is due for the sweep; 0: at once. A lane without any work is not in it. */
   dueLanes: 'lw:due-lanes',
-  /** STRING: name of the worker that sweeps; ends when that one says nothing for seconds. */
+  /** STRING: name of the worker that sweeps; ends when that one has not reported for seconds. */
   sweeper: 'lw:sweeper',
   /** HASH id of a portfolio → account id. */
   portfolios: 'lw:portfolios',
@@ -109,7 +109,7 @@ export const rootKeys = {
 
 /** STRING: by how much (ms) the clock of this server leapt; there while it is not believed (trusted-clock.ts). */
 export const clockDoubtKey = (server: string): string => `lw:clock-doubt:${server}`
-/** STRING: what a worker says of itself, JSON; ends when it says nothing for seconds. */
+/** STRING: a worker's report on itself, JSON; ends when it has not reported for seconds. */
 export const workerKey = (worker: string): string => `lw:worker:${worker}`
 /** HASH: name, settings of one account. */
 export const accountKey = (account: number): string => `lw:account:${account}`

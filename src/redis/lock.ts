@@ -19,12 +19,12 @@ export async function holdLease(
   return (await holdScript(redis, { lease: key }, { holder, ms, mayTake })) === 1
 }
 
-/** Deletes the key unless it has another value by now; says whether it did. Works on a full Redis. */
+/** Deletes the key unless it has another value by now; returns whether it did. Works on a full Redis. */
 export async function deleteIf(redis: Redis, key: string, value: string): Promise<boolean> {
   return (await deleteIfScript(redis, { key }, { value })) === 1
 }
 
-/** How long a worker stays elected, as sweeper or relay, when it says nothing more: it asks every second. */
+/** How long a worker stays elected, as sweeper or relay, without renewal: it renews every second. */
 export const ELECTED_MS = 3_000
 
 /** A holder that died frees the lock after this. */

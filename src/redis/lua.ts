@@ -169,7 +169,7 @@ function readScript(url: URL): string {
 const CLOCK =
   "local function redisNowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end"
 
-/** The last argument of a script that asks for a trusted time: what the clock should say (ms), empty where nobody knows. */
+/** The last argument of a script that asks for a trusted time: the expected time (ms), empty if unknown. */
 const expectedText = (redis: Redis, key: string): string => expectedRedisMs(redis, key)?.toFixed() ?? ''
 
 const TRUSTED = `local function trustedNowMs()

@@ -13,7 +13,7 @@ export class CorruptRecordError extends Error {
   override name = 'CorruptRecordError'
 }
 
-/** The record as its schema says; throws a CorruptRecordError that names the fields at fault. */
+/** The record by its schema; throws a CorruptRecordError that names the fields at fault. */
 export function readRecord<S extends z.ZodType>(schema: S, what: string, raw: unknown): z.output<S> {
   const read = recordOrError(schema, what, raw)
   if (read instanceof CorruptRecordError) throw read

@@ -3,7 +3,7 @@
 // connection at most one is under way: what is written meanwhile shares the next one.
 //
 // An answer counts only if the connection was never lost since the write: after a failover the new primary has replicas
-// too, and knows nothing of what the old one had not passed on.
+// too, and lacks what the old one had not passed on.
 import { Command } from 'ioredis'
 import { type Redis, type RedisNode, serverOf } from './connect.ts'
 import { onSent } from './connections.ts'
@@ -52,7 +52,7 @@ onSent((node, command) => {
 })
 
 /**
- * Sends a command, whose first key says where, and waits for the replicas that are required. Rejects with a
+ * Sends a command, whose first key decides where, and waits for the replicas that are required. Rejects with a
  * NotReplicatedError when they do not have it in time: it may be lost with its primary, or not.
  */
 export async function sendReplicated(redis: Redis, name: string, args: (string | number | Buffer)[], key: string) {

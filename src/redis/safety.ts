@@ -87,7 +87,7 @@ async function settingsOf(nodes: readonly RedisNode[], replicas = 0): Promise<Re
       if (nodes.length === 1) return nodeSettings(node, 'Redis', replicas)
       return nodeSettings(node, `Redis at ${node.options.host}:${node.options.port}`, replicas).catch(
         (error: unknown) => {
-          // One of many that is away says nothing, and the others go on.
+          // One of many that is away answers nothing, and the others go on.
           if (!isRedisAway(error) || isHiddenCommand(error)) throw error
           return []
         },
@@ -116,7 +116,7 @@ async function nodeSettings(redis: RedisNode, of: string, replicas: number): Pro
   ]
 }
 
-/** Without them nothing is acknowledged, and nothing else says why: the server itself answers. */
+/** Without them nothing is acknowledged, and nothing else shows why: the server itself answers. */
 function replicasOf(info: string, of: string, wanted: number): RedisSetting {
   const online = info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0
   const sentence = `${of} has ${online} of the ${wanted} replicas that LANEWAY_REDIS_MIN_REPLICAS asks for`

@@ -3,7 +3,7 @@
 // takes something away by the time is refused with the word CLOCK, which is like a Redis that is away for a while. What only
 // writes down what has happened goes on.
 //
-// The clock is believed again when it is back, when a person says so (`lanes trust-clock`), or after an hour: then it is
+// The clock is trusted again when it is back, when a person orders it (`lanes trust-clock`), or after an hour: then it is
 // more likely to be right than the one it was compared with.
 //
 // Each part compares it with the time that its own machine has been up, which nobody sets and which goes on while a machine

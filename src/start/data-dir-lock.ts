@@ -1,5 +1,5 @@
 // One Laneway per data folder. `<data dir>/laneway.pid` names the process that has it; a process that finds the folder
-// taken by the living says so, and takes over from the dead and the dying.
+// taken by the living ends with that reason, and takes over from the dead and the dying.
 //
 // The file is made by link, so that of two processes that start together one gets it. A stale file is moved away by
 // rename and looked at again afterwards: if another process was faster, what was moved away is not what was read.

@@ -1,7 +1,7 @@
 // Everything in one command: producer and worker in this process, with a private Redis as a child unless REDIS_URL is set.
 // `npm start` runs this with the demo beside it (packages/simulator/demo/start.ts).
 //
-// Parts are started in order and stopped in reverse: data folder, Redis, what stands beside, worker, producer. Killed at any
+// Parts are started in order and stopped in reverse: data folder, Redis, the companion, worker, producer. Killed at any
 // line, the next start finds what was left behind, ends it or takes it over, and goes on with the same data.
 import { styleText } from 'node:util'
 import { type Config, loadConfig, startedByNpm } from '../kernel/config.ts'
@@ -23,7 +23,7 @@ const READY_LIMIT_MS = 30_000
 
 /** What runs beside the service outside of production, such as the demo. */
 export interface Companion {
-  /** Removes what says that a service runs here, which a killed one left behind. */
+  /** Removes the mark that a service runs here, which a killed one left behind. */
   cleanUp(dataDir: string): void
   /** Starts what comes before the service. */
   begin(config: Config, redisUrl: string, life: Lifecycle, log: Log): Promise<BegunCompanion>
@@ -34,7 +34,7 @@ export interface BegunCompanion {
   /** What the service is to run with. */
   config: Config
   demo: DemoSwitch
-  /** Called when the service is ready; returns what the banner says of the companion. */
+  /** Called when the service is ready; returns the companion's lines of the banner. */
   finish(baseUrl: string): Promise<BannerLines>
 }
 

@@ -48,7 +48,7 @@ function listenError(error: unknown, { host, port, names }: Wanted): StartError 
   }
 }
 
-/** Listens there for a moment; returns the port, which the system chose when 0 was asked for. */
+/** Listens there for a moment; returns the port, which the system chose for 0. */
 export async function tryListen(host: string, port: number): Promise<number> {
   const server = createServer().listen(port, host)
   await once(server, 'listening')
@@ -122,7 +122,7 @@ export async function startMetricsPort(
   log.info({ url }, 'metrics.started')
   return {
     url,
-    /** From now on it says that the part is not ready. */
+    /** From now on it answers that the part is not ready. */
     announce() {
       stopping = true
     },

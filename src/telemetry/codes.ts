@@ -63,7 +63,7 @@ type CountedState = Exclude<State, 'queued' | 'sending'>
 const SENT: readonly State[] = PROVEN_SENT
 
 /**
- * The states that a message has come into. One that is read before anybody told that it was delivered was delivered and
+ * The states that a message has come into. One that is read without a report of its delivery was delivered and
  * sent as well, so that sent is never less than delivered, nor delivered less than read.
  */
 export function enteredStates(from: State | undefined, to: State): readonly CountedState[] {

@@ -89,7 +89,7 @@ const SENTENCES: Readonly<Record<Exclude<LaneBound, 'nothing'>, string>> = {
     'The provider answers more slowly than before: twice what the rate needs at the usual answer time is in flight.',
 }
 
-/** States in which something else than pace and room keeps a lane from sending; the state says what. */
+/** States in which something else than pace and room keeps a lane from sending; the state names it. */
 const ELSEWHERE: readonly LaneState[] = ['stuck', 'no_worker', 'redis_full']
 
 /** What bounds it, for a person. `waiting`: messages that wait. */

@@ -1,5 +1,5 @@
 // Why a lane does not send, decided in this one place from its figures. Pure: the figures are read by
-// live/snapshots.ts, and shown by the console and `top` as it is said here.
+// live/snapshots.ts, and shown by the console and `top` in these words.
 
 import { spanText } from './durations.ts'
 
@@ -25,7 +25,7 @@ export interface LaneFacts {
   /** Messages per second that may leave. */
   rate: number
   isPaused: boolean
-  /** Why and by whom, where that was said. */
+  /** Why and by whom, if given. */
   pausedFor: string
   pausedBy: string
   /** Since when it is paused (epoch ms); 0 when that is not known. */
@@ -44,7 +44,7 @@ export interface LaneFacts {
   paceUsed: number
 }
 
-/** What is said of a lane. */
+/** The description of a lane. */
 export interface Said {
   state: LaneState
   reason: string | null
@@ -100,7 +100,7 @@ export const drainSeconds = ({ waiting, rate }: Pick<LaneFacts, 'waiting' | 'rat
 
 /**
  * Seconds until all that waits has left, at the rate at which the lane sends now; at its pace where nothing was sent
- * lately, and never sooner than its pace allows. A cooldown or a rest comes first, and after it nobody knows a rate. Null when none
+ * lately, and never sooner than its pace allows. A cooldown or a rest comes first, and the rate after it is unknown. Null when none
  * waits or there is no pace.
  */
 export function secondsToGo(lane: ToGo, nowMs: number): { seconds: number; at: 'this rate' | 'its full pace' } | null {

@@ -68,7 +68,7 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
     'What WhatsApp told besides messages, by field of its webhook and its own word; of this process.',
     ...(['field', 'event'] as const),
   )
-  // Prometheus sees an increase only of a series that was there before.
+  // Prometheus registers an increase only of a series that was there before.
   for (const labels of ALERTED) notices.inc(labels, 0)
   for (const why of ['template', 'failures'] as const) autoPaused.inc({ why }, 0)
   const events = counter(
@@ -201,7 +201,7 @@ export function createWorkerGauges(registry: Registry) {
 }
 
 /**
- * Lanes with series of their own; those that are seen after them share the label `other`. A lane costs some thirty series, in
+ * Lanes with series of their own; those that come after them share the label `other`. A lane costs some thirty series, in
  * each process and in the monitoring system, so their number is bounded whatever the installation grows to.
  */
 const LANES_MAX = 1_000

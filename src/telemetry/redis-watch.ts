@@ -26,7 +26,7 @@ export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: 
       return log.error({ err: error }, 'redis.other_data')
     }
     const [settings, all] = await Promise.all([redisSettings(redis), evictedKeys(redis)])
-    // A look that was under way says nothing more.
+    // A check that was under way no longer counts.
     if (isStopped) return
     const problems = wrongOf(settings.filter(({ name }) => name !== 'evicted_keys'))
     // Those of the start were logged by it.

@@ -1,4 +1,4 @@
-// What has changed from one snapshot to the next, and the next one made of it: a reader of the stream is told only
+// What has changed from one snapshot to the next, and the next one made of it: a reader of the stream gets only
 // that. Of a lane or a campaign the fields that changed, of everything else the whole where something did. Pure; the
 // pages of the console apply with the same code.
 import type { Snapshot, SnapshotCampaign, SnapshotLane } from './snapshot.ts'

@@ -88,7 +88,7 @@ const campaignSchema = z
   })
   .meta({ id: 'ConsoleCampaign' })
 
-/** What a worker says of itself; null or empty of one that has said nothing. */
+/** A worker's report on itself; null or empty where it has not reported. */
 const workerFields = {
   id: z.string(),
   host: z.string(),

@@ -45,7 +45,7 @@ export function createTelemetry({ ofProcess = false, clock = () => performance.n
 
     /**
      * Counts from now on what is written over this connection, and writes the history over it. With `isSweeper`, measures
-     * what waits whenever that says so. `stop` writes what is left, and rejects when Redis does not take it within a
+     * what waits whenever that returns true. `stop` writes what is left, and rejects when Redis does not take it within a
      * second.
      */
     start(redis: Redis, log: Log, isSweeper?: () => boolean): { stop: () => Promise<void> } {

@@ -76,7 +76,7 @@ function baseOf(url: string): string {
 
 /** From the service or a proxy before it: the request was not processed. */
 const AWAY = new Set([502, 503, 504])
-/** Too many requests; Retry-After says when to repeat. */
+/** Too many requests; Retry-After gives the wait. */
 const TOO_MUCH = 429
 
 /** Laneway answers one of those with this code when WhatsApp does not deliver a file. */

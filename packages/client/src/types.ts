@@ -26,7 +26,7 @@ export type CampaignState = (typeof CAMPAIGN_STATES)[number]
 
 /** Who gets which template from which sender. Rows of a file are uploaded over HTTP. */
 export type CampaignDefinition = z.input<typeof definitionSchema>
-/** A campaign as it stands. Times are ISO 8601. */
+/** A campaign at one moment. Times are ISO 8601. */
 export type CampaignDescription = z.output<typeof campaignDocumentSchema>
 /** What a preflight found. `seconds` is how long the lane needs for all recipients. */
 export type CampaignPreflight = NonNullable<z.output<typeof campaignDocumentSchema>['preflight']>

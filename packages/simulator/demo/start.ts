@@ -1,5 +1,5 @@
 // `npm start`: the whole service in one process and, outside of production, the demo beside it: a simulator of the chat
-// product, two accounts to look at, made-up traffic, and demo.json with everything that a newcomer needs.
+// product, two accounts to explore, made-up traffic, and demo.json with everything that a newcomer needs.
 import { runEverything } from '../../../src/start/everything.ts'
 import { removeDemoFile } from './record.ts'
 

@@ -7,7 +7,7 @@ export interface ChatError {
   /** HTTP status when the code travels in the answer to a request; in a status update it is not used. */
   http: number
   title: string
-  /** What the code means, for a person. A check that knows more about the request puts its own sentence here. */
+  /** What the code means, for a person. A check with more details of the request puts its own sentence here. */
   details: string
   subcode?: number
   /** Seconds, sent as `Retry-After`. */

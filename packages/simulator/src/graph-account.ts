@@ -35,7 +35,7 @@ export const accountControlSchema = z.strictObject({
   number: fields.optional(),
   business: fields.optional(),
   token: fields.optional(),
-  /** Ids of the numbers of the account; null: of all that were asked for. */
+  /** Ids of the numbers of the account; null: of all that were requested. */
   numbers: z.array(z.string()).nullable().optional(),
   /** Ids of the apps that get webhooks; null: of the token's own. */
   subscribed_apps: z.array(z.string()).nullable().optional(),
@@ -93,7 +93,7 @@ export class GraphAccount {
   #state = usual()
   /** Requests so far. */
   asked = 0
-  /** Numbers that were asked for; the latest are enough. */
+  /** Numbers that were requested; the latest are enough. */
   readonly #known = new BoundedMap<true>(1_000)
 
   /** User ids that were deleted from the contact book; every other one is in it. */

@@ -79,6 +79,6 @@ const ANSWERS: Readonly<Record<string, (account: GraphAccount, asked: Asked) => 
   },
 }
 
-/** The fields that were asked for; the id always comes along. */
+/** The requested fields; the id always comes along. */
 const picked = (all: Record<string, unknown>, wanted: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(all).filter(([name]) => name === 'id' || wanted.includes(name)))

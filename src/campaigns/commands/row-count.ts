@@ -23,7 +23,7 @@ const MAYBE_EMPTY = new Set(Buffer.from(`${BLANKS.join('')}\n"'`, 'latin1'))
 
 /**
  * `bytes` are those of the source, unchanged; they throw an EndlessRecordError. `rows` is right once they have been read to
- * their end. `separator` of CSV is asked once the first bytes have come.
+ * their end. `separator` of CSV is called once the first bytes have come.
  */
 export function countingRows(
   format: RowFormat,
@@ -64,7 +64,7 @@ function csvLines(separator: () => Separator) {
   let records = 0
   let hasContent = false
   let isQuoted = false
-  /** A quote within quotes: what follows says whether it closes them. */
+  /** A quote within quotes: what follows decides whether it closes them. */
   let isQuoteHeld = false
   /** Spaces behind that quote. */
   let trailing = 0

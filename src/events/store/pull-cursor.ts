@@ -48,7 +48,7 @@ export function readCursor(text: string): Cursor | undefined {
   return cursor
 }
 
-/** Seven bits a byte, the low ones first; the highest bit says that more follow. */
+/** Seven bits a byte, the low ones first; the highest bit marks that more follow. */
 function pushNumber(bytes: number[], number: number): void {
   let rest = number
   while (rest >= 128) {

@@ -23,7 +23,7 @@ const orderSchema = z.object({
   types: z.array(eventTypeSchema).optional(),
   failedOnly: z.boolean(),
 })
-/** What is asked for; times are epoch ms, both inclusive. */
+/** The request; times are epoch ms, both inclusive. */
 export type ReplayOrder = z.infer<typeof orderSchema>
 
 const recordSchema = z.object({
@@ -38,7 +38,7 @@ const recordSchema = z.object({
 })
 export type Replay = z.infer<typeof recordSchema>
 
-/** `rpl_<ULID>`, for a replay that is asked for at `nowMs` (epoch ms). */
+/** `rpl_<ULID>`, for a replay that is requested at `nowMs` (epoch ms). */
 export const newReplayId = (nowMs: number): string => `rpl_${newUlid(nowMs)}`
 
 /** Stores it under its id. */

@@ -42,7 +42,7 @@ export async function eraseReceived(
   const windows = namesOfWriter(message).flatMap((writer) =>
     namesOfPerson(writer).map((each) => replyWindowKey(message.lane, each)),
   )
-  // Dying in between: the message is still there, and says the next time what else the person is known by.
+  // Dying in between: the message is still there, and holds the person's other names for the next time.
   await redis.del(...windows)
   await redis.del(inboundKeyOf(account, name))
   return 'erased'

@@ -1,5 +1,5 @@
 // Finds messages in rare states from the lists that the steps and BullMQ keep of them anyway. A search through the index
-// would look at a million to find three.
+// would read a million to find three.
 import { z } from 'zod'
 import { ID_BYTES, packUlid, parseMessageId } from '../../kernel/message-id.ts'
 import type { State } from '../../model/messages/lifecycle.ts'

@@ -52,7 +52,7 @@ export type Walked = {
 const SEGMENTS = 32
 /** Places of a campaign that are read at a time: 256 KB. */
 const PLACES = 65_536
-/** Ids that are asked for together. */
+/** Ids that are read together. */
 const IDS = 500
 
 /** All messages that may be of these people, in pieces; with `campaigns` a piece for each campaign. */

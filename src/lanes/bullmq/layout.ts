@@ -13,7 +13,7 @@ const chunkKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:
 
 /** Where the unfinished chunks of a lane are. */
 export const laneChunkKeys = (lane: number) => ({
-  /** LIST of job ids; the next one stands last. */
+  /** LIST of job ids; the next one is the last. */
   chunksWaiting: chunkKey(lane, 'wait'),
   /** ZSET of job ids. */
   chunksDelayed: chunkKey(lane, 'delayed'),
@@ -28,7 +28,7 @@ const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:$
 
 /** Where the unfinished jobs of a lane are. */
 export const laneBacklogKeys = (lane: number) => ({
-  /** LIST of job ids; the next one stands last. */
+  /** LIST of job ids; the next one is the last. */
   waiting: laneKey(lane, 'wait'),
   /** ZSET of job ids; the next one is first. Taken from when nothing waits. */
   prioritized: laneKey(lane, 'prioritized'),

@@ -143,7 +143,7 @@ export const recordSchema = z
   })
 export type MessageRecord = z.infer<typeof recordSchema>
 
-/** The type of a message whose record has these; undefined where neither says. */
+/** The type of a message whose record has these; undefined where neither shows it. */
 export const storedType = <Type extends Content['type']>(type: Type | undefined, run: number | undefined) =>
   type ?? (run === undefined ? undefined : 'template')
 

@@ -120,7 +120,7 @@ export const recordStatus = (
   return takeStep(redis, id, step, isPatient)
 }
 
-/** The wait for evidence of the attempt is over: queued again or unknown, as `policy` says. */
+/** The wait for evidence of the attempt is over: queued again or unknown, by `policy`. */
 export const resolveUnconfirmed = (
   redis: Redis,
   id: MessageId,
@@ -169,7 +169,7 @@ function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
   return ['done', 'sent', 'sending', countedClassOf(of), '']
 }
 
-/** When its latest attempt was sent, as its history says. */
+/** When its latest attempt was sent, by its history. */
 const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
   readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.sent)?.atMs
 

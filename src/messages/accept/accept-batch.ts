@@ -37,7 +37,7 @@ export interface BatchRequest {
   traceparent?: string | undefined
 }
 
-/** Queues the messages and says of each what became of it; throws a Refusal when the request is none of the kind. */
+/** Queues the messages and returns the result of each; throws a Refusal when the request is none of the kind. */
 export const acceptBatch = inAcceptSpan('batch', acceptAll, (results: readonly BatchResult[]) => idsIn(results))
 
 const idsIn = (results: readonly BatchResult[]): string[] =>

@@ -52,7 +52,7 @@ export interface SendRequest {
 export interface Accepted {
   id: string
   acknowledgement: Acknowledgement
-  /** The fields of the body that nobody knows, at most twenty. */
+  /** The fields of the body that are unknown, at most twenty. */
   ignored: readonly UnknownField[]
   /** Why it may not reach the person although it was accepted; a repeat is not warned again. */
   warning?: string | undefined

@@ -149,7 +149,7 @@ const outsideWindow = (): Refusal =>
 const sendAtOf = ({ sendAtMs }: Address) => (sendAtMs === undefined ? {} : { sendAt: sendAtMs })
 
 /**
- * When the message stops being worth sending: what the request says, else the default of its class, which counts from
+ * When the message stops being worth sending: as the request has it, else the default of its class, which counts from
  * when it may leave.
  */
 function times(

@@ -216,7 +216,7 @@ function parsed(kind: SendKind, body: unknown) {
   if (read.ok || bare === undefined) return read
   const again = parse(bare)
   if (again.ok) return again
-  // Of a field that must be there, it says what came.
+  // Of a field that must be there, it names what came.
   const said = new Map(read.faults.map((fault) => [fault.path, fault]))
   return { ...again, faults: again.faults.map((fault) => said.get(fault.path) ?? fault) }
 }

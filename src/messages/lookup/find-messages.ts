@@ -25,7 +25,7 @@ export interface Search {
   isWanted?: () => boolean
 }
 
-/** A page; `next` is where the next one begins, undefined once all were looked at. */
+/** A page; `next` is where the next one begins, undefined once all were read. */
 export interface Page {
   messages: ListedMessage[]
   next: Cursor | undefined

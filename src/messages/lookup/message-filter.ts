@@ -42,7 +42,7 @@ export function directionsOf(filter: MessageFilter): { outbound: boolean; inboun
   }
 }
 
-/** The names of the person whose messages match; undefined when everybody's do, none when two people are asked for. */
+/** The names of the person whose messages match; undefined when everybody's do, none when two people are wanted. */
 export function namesIn({ to, from, names }: MessageFilter): readonly string[] | undefined {
   const one = to ?? from
   if (one === undefined) return names

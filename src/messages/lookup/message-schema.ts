@@ -93,14 +93,14 @@ export const messageSchema = z
   .discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
   .meta({ id: 'Message' })
 
-/** A message as lists have it: what takes more to find out is told of a single one. */
+/** A message as lists have it: what takes more to find out is only on a single one. */
 export const listedMessageSchema = z.discriminatedUnion('direction', [
   sentMessageSchema.omit({ waits: true, history: true }),
   receivedMessageSchema.omit({ waits: true, history: true }),
 ])
 export type ListedMessage = z.infer<typeof listedMessageSchema>
 
-/** How the delivery of a message stands, as every lookup shows it. */
+/** The delivery status of a message, as every lookup shows it. */
 export const deliverySchema = z.strictObject({
   status: z.enum(STATES),
   error_message: z.string().nullable().describe('A sentence where something went wrong or is not proven, else null.'),

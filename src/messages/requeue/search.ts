@@ -144,7 +144,7 @@ export function createDryRuns(deps: { redis: Redis; queues: LaneQueues }) {
   const underWay = new Map<number, number>()
   let last: Promise<unknown> = Promise.resolve()
 
-  /** One page at a time, of all callers, in the order in which they are asked for. */
+  /** One page at a time, of all callers, in the order of their calls. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

@@ -4,7 +4,7 @@
 
 /** Text of interactive messages, media and templates, as WhatsApp's own reference limits it. */
 export const LIMITS = {
-  /** A body of an interactive message. For lists the reference pages disagree (1,024 or 4,096); lists above 1,024 were seen refused. */
+  /** A body of an interactive message. For lists the reference pages disagree (1,024 or 4,096); lists above 1,024 have been refused. */
   bodyText: 1024,
   /** A text header, of interactive messages and, with its variable filled in, of templates. */
   headerText: 60,
@@ -54,7 +54,7 @@ export const LIMITS = {
   emoji: 40,
   /** Name and address of a place. Ours. */
   place: 1000,
-  /** Contact cards of one message. From the one edition of the reference that says so; older ones allowed more. */
+  /** Contact cards of one message. By one edition of the reference; older ones allowed more. */
   contacts: 5,
   /** Phones, mails, addresses or links of one contact card. Ours. */
   contactEntries: 20,

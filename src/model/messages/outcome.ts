@@ -77,7 +77,7 @@ export type Outcome =
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
   /** Proven unsent: the number may send nothing of campaigns for `restMs`, and perhaps nothing at all. */
   | { kind: 'campaigns_rest'; restMs: number; problem: Problem }
-  /** The provider was not called after all, which says nothing about the lane: the message goes back to it. */
+  /** The provider was not called after all, which proves nothing about the lane: the message goes back to it. */
   | { kind: 'not_asked'; problem: Problem }
   /** Proven unsent: this message is tried again later, and the try counts. */
   | { kind: 'message_waits'; retryAfterMs: number | undefined; problem: Problem }
@@ -94,9 +94,9 @@ export type Outcome =
   | { kind: 'unconfirmed'; blocksSender: boolean; coolsLane: boolean; problem: Problem }
 
 const SECOND = 1_000
-/** A missing object: with code 100 it says that the number or the permission is gone. */
+/** A missing object: with code 100 the number or the permission is gone. */
 const SUBCODE_NO_OBJECT = 33
-/** Longest Retry-After that is obeyed; a longer one counts as a mistake, and the provider is asked again after an hour. */
+/** Longest Retry-After that is obeyed; a longer one counts as a mistake, and the provider is tried again after an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
 /**
  * Statuses without a code of WhatsApp that every message would get. In the provider's own envelope the credential or the address is
@@ -220,7 +220,7 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
 
 /** Words of fewer letters say nothing by themselves. */
 const MEANS_SOMETHING = 4
-/** A clause of whose words so many were said already adds nothing. */
+/** A clause that repeats so many words adds nothing. */
 const SAID_ALREADY = 0.6
 
 /**

@@ -2,7 +2,7 @@
 // outcome.ts and by the circuit breaker of campaigns. Source: WhatsApp's error reference and answers seen live.
 
 /**
- * Whom a refusal concerns, and so what else it says:
+ * Whom a refusal concerns, and so what else follows from it:
  * - `recipient`: this person. Nothing about the next one, so it does not count for a campaign's circuit breaker.
  * - `message`: what this message holds. Perhaps a value of one person, perhaps the same in all messages.
  * - `template`: the template. Every other message of the campaign would be refused as well.
@@ -13,9 +13,9 @@ export type Concern = 'recipient' | 'message' | 'template' | 'sender' | 'account
 
 /** How we respond to a code. */
 export type CodeRule =
-  /** Proven unsent: the whole lane waits `seconds`, or as long as Retry-After says. */
+  /** Proven unsent: the whole lane waits `seconds`, or as long as Retry-After asks. */
   | { act: 'pause_lane'; seconds: number }
-  /** Proven unsent: campaigns of the number rest for `seconds`, or as long as Retry-After says; the others are probed. */
+  /** Proven unsent: campaigns of the number rest for `seconds`, or as long as Retry-After asks; the others are probed. */
   | { act: 'rest_campaigns'; seconds: number }
   /** Proven unsent: this message waits, and the try counts. */
   | { act: 'retry' }

@@ -1,5 +1,5 @@
 // Contacts of an account and which tags they carry. A contact is known by its phone number: importing the number again
-// finds the same contact. A membership is one contact in one tag; its id says when it joined.
+// finds the same contact. A membership is one contact in one tag; its id gives when it joined.
 import { z } from 'zod'
 import type { Redis } from '../../redis/connect.ts'
 import { contactKeys } from '../../redis/keys.ts'

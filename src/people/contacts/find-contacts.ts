@@ -1,5 +1,5 @@
 // Lists of contacts, a page at a time, in bounded time however many there are: each page looks through so many contacts
-// at most and then says where the next one goes on.
+// at most and then returns where the next one continues.
 //
 // Without a tag there is no order but that of the hash from phone numbers to contacts, which HSCAN walks. A page may end
 // in the middle of what one HSCAN gave, so its cursor is where that one began and the last id of it that was passed: it

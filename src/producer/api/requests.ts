@@ -23,7 +23,7 @@ interface Keyed {
   sent: Record<string, unknown>
 }
 
-/** Makes something once per Idempotency-Key; `route` tells keys of different addresses apart. */
+/** Makes something once per Idempotency-Key; `route` separates the keys of different addresses. */
 export const makeOnce = <W, T>(
   redis: Redis,
   { caller: { account }, headers, sent }: Keyed,

@@ -19,7 +19,7 @@ const MOST = 50
 const MOST_OVER = 5
 /** Which are the newest is looked up so often. */
 const NEWEST_EVERY_MS = 2_000
-/** A rate that is older than this says nothing of now. */
+/** A rate that is older than this does not describe the present. */
 const RATE_GOOD_FOR_MS = 10_000
 
 const FIELDS = ['account', 'state', 'reason', 'total', 'rate', 'beat', 'pace', 'preflight_starts'] as const
@@ -53,7 +53,7 @@ export function createCampaignReader(redis: Redis) {
       redis.hmget(campaignKey(lane, number), ...FIELDS),
       redis.hgetall(campaignCountsKey(lane, number)),
     ])
-    // One that is not kept any more, or that cannot be read: its own address says which.
+    // One that is not kept any more, or that cannot be read: its own address shows which.
     const read = fields.safeParse(values)
     if (!read.success) return undefined
     const [account, state, reason, total, rate, beat, pace, preflights] = read.data

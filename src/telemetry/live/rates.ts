@@ -34,7 +34,7 @@ export function createRateMeter(spark: number) {
     /** When a look last found more failures than the one before (epoch ms). */
     failedRoseAtMs: (): number => failedRoseAtMs,
 
-    /** Since when it must be told what was counted: all periods at first, then the few that may still rise. */
+    /** From when on it needs what was counted: all periods at first, then the few that may still rise. */
     sinceMs(nowMs: number): number {
       const back = Math.max(2, Math.ceil((nowMs - lastLookAtMs) / FINE.everyMs) + 2)
       return periodOf(nowMs) - (firstLookAtMs === undefined ? spark : Math.min(spark, back)) * FINE.everyMs

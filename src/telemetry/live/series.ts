@@ -14,7 +14,7 @@ const ANSWERS_MAX = 200
 /** Charts in the cache, and how long after the last request they stay. */
 const KEPT_MAX = 50
 const KEPT_MS = 60_000
-/** A process writes what it counted every 3 s; one that could not write for longer than this is seen by a whole read. */
+/** A process writes what it counted every 3 s; one that could not write for longer than this is caught by a whole read. */
 const LATE_MS = 30_000
 const WHOLE_EVERY_MS = 5 * 60_000
 

@@ -30,7 +30,7 @@ import { createRateMeter, type RateMeter, type Rates, rounded } from './rates.ts
 
 /** Idle lanes that are read each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
-/** Lanes that are asked about in one event-loop tick. */
+/** Lanes that are read in one event-loop tick. */
 const LANES_A_TURN = 25
 /** Failures by code are read when there are new ones, and at least this often: not every lane is read each time. */
 const FAILURES_EVERY_MS = 10_000
@@ -47,7 +47,7 @@ const SENDER_FIELDS = [
   ...['account', 'name', 'number', 'rate', 'paused_for', 'paused_by', 'removed_at', 'portfolio', 'paused_at'],
 ] as const
 
-/** A lane at one moment, with what its sender says. */
+/** A lane at one moment, with its sender's settings. */
 interface LiveLane extends LaneStats {
   account: number
   name: string

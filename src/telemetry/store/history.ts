@@ -85,7 +85,7 @@ const LANES_READ_AT_ONCE = 10
 
 /**
  * What was counted on a lane, or on the WHOLE, since a time: per 10 s when that is within the last hour, else per 5 min
- * (`resolution` says otherwise), for a week at most. Of several lanes, their sum.
+ * (unless `resolution` asks for another), for a week at most. Of several lanes, their sum.
  */
 export async function readStats(
   redis: Redis,
@@ -113,7 +113,7 @@ export async function readStats(
 
 const chunkReply = z.record(z.string(), z.string())
 
-/** So few periods of a key are asked for one by one. */
+/** So few periods of a key are read one by one. */
 const FEW_PLACES = 60
 
 /** The periods of a lane, or of the WHOLE, in which something was counted: when each begins, and its stored text. */
@@ -142,7 +142,7 @@ export async function readPeriods(
       return (
         all
           .map(([period, stored]): [number, string] => [chunk * chunkMs + Number(period) * everyMs, stored])
-          // A field that is no number says which batch of a process was the latest.
+          // A field whose name is no number holds the latest batch of a process.
           .filter(([atMs]) => atMs >= fromMs && atMs <= nowMs)
       )
     }),

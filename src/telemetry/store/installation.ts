@@ -68,7 +68,7 @@ export async function lanesWithWork(redis: Redis): Promise<number[]> {
   return [...new Set([...due, ...ofCampaigns].map(Number))]
 }
 
-/** Lanes that are asked about in one turn of the event loop. */
+/** Lanes that are read in one turn of the event loop. */
 const LANES_A_TURN = 100
 
 const readGaugesOf = (redis: Redis, lanes: readonly number[]): Promise<LaneGauges[]> =>

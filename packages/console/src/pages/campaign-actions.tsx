@@ -1,4 +1,4 @@
-// The actions on a campaign. Each asks first and says how many people it affects.
+// The actions on a campaign. Each asks first and shows how many people it affects.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CampaignDescription as Campaign, RunPlan } from '../../../../src/campaigns/commands/campaign-document.ts'

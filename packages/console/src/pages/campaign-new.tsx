@@ -138,7 +138,7 @@ const NOBODY = {
   words: 'With the values of a made-up person, until recipients are chosen.',
 }
 
-/** Values for preview and test send: of the first recipient, or made up. `words` says which. */
+/** Values for preview and test send: of the first recipient, or made up. `words` names which. */
 function useSample({ source, tags, head }: Draft): { values: ReadonlyMap<string, string>; words: string } {
   const tag = source === 'tags' ? tags[0] : undefined
   const wanted = tag !== undefined && may('readContacts') ? `first of ${tag}` : undefined

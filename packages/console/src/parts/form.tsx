@@ -72,7 +72,7 @@ export function Form<const F extends Fields>({
   const [busy, setBusy] = useState(false)
   const [refused, setRefused] = useState<{ refusal: Refused; at: number }>()
   // After a lost answer nobody knows whether the work was done: the key stays the same until there is an answer, or until
-  // something else is asked for.
+  // something else is requested.
   const once = useRef<{ asked: string; key: string }>(undefined)
   const run = async (): Promise<void> => {
     if (busy) return

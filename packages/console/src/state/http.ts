@@ -74,7 +74,7 @@ export const isUnavailable = ({ status }: Refused): boolean => [0, 502, 503, 504
 /** Whether the same request may soon succeed: Laneway or Redis is away, or there are too many requests. */
 export const isTemporary = (refusal: Refused): boolean => isUnavailable(refusal) || refusal.status === 429
 
-/** The refusal of a request that the page repeats by itself; the message says so. */
+/** The refusal of a request that the page repeats by itself; with that in its message. */
 export const withRetryNote = ({ status, code, message, details }: Refused): Refused =>
   new Refused(status, code, `${message} The page tries again by itself.`, details)
 
@@ -138,7 +138,7 @@ export const randomHex = (bytes: number): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /**
- * Uploads a file; the query says how to read it. Resolves with `data` of the answer; `onProgress` gets a share from 0 to 1.
+ * Uploads a file; the query has how to read it. Resolves with `data` of the answer; `onProgress` gets a share from 0 to 1.
  * Throws Refused.
  */
 export function uploadFile<T>(

@@ -20,7 +20,7 @@ export type Event =
   | 'blocks'
   /** From this time on. */
   | 'pauses_template'
-  /** The business was told so by webhook. */
+  /** A webhook has reported it to the business. */
   | 'pause_told'
   | 'holds_number_back'
   | 'raises_limit'

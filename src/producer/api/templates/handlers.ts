@@ -12,7 +12,7 @@ import { lists, says, shows } from '../answers.ts'
 import { templates } from './routes.ts'
 
 export function templateRoutes({ redis }: { redis: Redis }): Route[] {
-  /** The template of the path in all its languages, or in the one that is asked for. */
+  /** The template of the path in all its languages, or in the requested one. */
   async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
     const all = (await listTemplates(redis, account, { name })).map(({ template }) => template)
     const found = all.filter((each) => language === undefined || each.language === language)
