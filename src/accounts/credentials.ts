@@ -1,5 +1,6 @@
 // API keys. Only the SHA-256 of a key is stored; the key itself is shown once, when it is made. A key is `lw_`, 32
-// random characters (190 bits) and 6 characters of checksum, so that a mistyped one is refused without asking Redis.
+// random characters (190 bits) and 6 characters of checksum, so that a mistyped one is refused without a read of Redis.
+// Processes cache a key's record for a second, so revoking it takes effect within that time.
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'

@@ -49,7 +49,7 @@ export function drawScreen(snapshot: Snapshot, view: View): string[] {
   const campaigns = windowOf(snapshot.campaigns, forCampaigns, ({ id }) => isSelected(view, 'campaign', id))
   const lines = [
     { text: headline(snapshot, view) },
-    { text: machinery(snapshot) },
+    { text: workersAndRedis(snapshot) },
     { text: '' },
     { text: `LANES ${shownOf(lanes.length, snapshot.lanes_total)}`.padEnd(24) + LANE_HEAD },
     ...lanes.map((lane) => ({ text: laneLine(lane), isSelected: isSelected(view, 'lane', String(lane.sender)) })),
@@ -89,7 +89,7 @@ function headline({ at, totals }: Snapshot, { ageMs }: View): string {
   return parts.join('   ')
 }
 
-function machinery({ workers, redis, failures }: Snapshot): string {
+function workersAndRedis({ workers, redis, failures }: Snapshot): string {
   const unsafe = redis.safety.filter(({ ok }) => !ok).length
   const of = redis.max_bytes === null ? '' : ` of ${megabytes(redis.max_bytes)}`
   const failed = failures.slice(0, 3).map(({ code, count }) => `${printable(code)}: ${count}`)

@@ -1,5 +1,5 @@
 // Puts messages on their lane: many jobs are added in one step, together with the ids of their messages in the index of the
-// lane. Then the workers are woken.
+// lane. Then the workers are woken. Those of campaigns go behind transactional ones; one with a `send_at` is delayed until then.
 
 import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId, parseMessageId } from '../kernel/message-id.ts'

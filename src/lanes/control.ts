@@ -1,4 +1,5 @@
-// Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints.
+// Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints. Workers read no job of a paused lane
+// (scripts/lane-next.lua).
 
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { dropKeptLane, type RemovedLane } from '../accounts/retained-lanes.ts'

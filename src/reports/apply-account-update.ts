@@ -14,7 +14,7 @@ import type { AccountUpdate, Change } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isSameReport } from '../redis/newest.ts'
 import { observerOf } from '../redis/observe.ts'
-import { type Affected, affectedBy } from './affected.ts'
+import { type Affected, affectedBy } from './affected-senders.ts'
 import { type Kept, keepNotice } from './notices.ts'
 
 export interface AccountUpdateDeps {

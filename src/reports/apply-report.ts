@@ -1,5 +1,6 @@
-// Applies WhatsApp's report of a message, by webhook or status poll, and its consequences: a capped person gets no marketing for a while,
-// a held message is released or dropped; for what its code means for others, see act-on.ts.
+// Applies WhatsApp's report of a message, by webhook or status poll. The step that changes the message also changes the figures of its
+// campaign (recipients/recipient-states.ts). Then come the consequences: a capped person gets no marketing for a while, a held message is
+// released or dropped. What its code means for other messages is in act-on-problem.ts.
 //
 // Each step is idempotent, and a report that was not answered comes again. The failure of a message and its place in the next wave of its
 // campaign are one step; if its job is lost, the sweep adds it.
@@ -19,7 +20,7 @@ import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
 import { noteOwnPause } from '../recipients/own-pauses.ts'
 import { observerOf } from '../redis/observe.ts'
 import { CorruptRecordError } from '../redis/records.ts'
-import { type ActDeps, actOn } from './act-on.ts'
+import { type ActDeps, actOn } from './act-on-problem.ts'
 import { applyProviderOptOut } from './apply-opt-outs.ts'
 
 /** The codes of held messages that WhatsApp has dropped, with all that were held beside them. */

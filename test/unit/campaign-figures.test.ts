@@ -1,8 +1,8 @@
 // Pins: what a campaign's figures say, how much it may put on its lane, when it slows down and when it stops.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/back-pressure.ts'
 import { createFailureBreaker } from '../../src/campaigns/fan-out/failure-share.ts'
-import { createFeeding, createMeter, nextPace, type Seen } from '../../src/campaigns/fan-out/feeding.ts'
 import { acceptedAtMs, messageId, parseMessageId } from '../../src/kernel/message-id.ts'
 import { durationOf, lateOf } from '../../src/model/campaigns/definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/model/campaigns/lifecycle.ts'

@@ -6,8 +6,8 @@ import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { changedTemplate, templateProblem } from '../commands/template-problem.ts'
+import { createFeeding, createMeter } from './back-pressure.ts'
 import { createFailureBreaker } from './failure-share.ts'
-import { createFeeding, createMeter } from './feeding.ts'
 import { createStuckCheck } from './lost-recipients.ts'
 
 /** Campaigns remembered; beyond that the least recently used are forgotten. Each is a few KB. */

@@ -1,7 +1,7 @@
-// The job `preflight`: reads the recipients once, freezes those who will get a message, and reports all problems. If the process dies,
-// the job runs again from the beginning with a new list; the campaign's record names a list only once it is complete. A file that kills
-// its worker each time is not tried for ever: the starts are counted in Redis before reading begins, and after three that did not end
-// the campaign is blocked.
+// The job `preflight`: reads the recipients once, refuses duplicates, impossible numbers and values that do not fit, freezes those who
+// will get a message, and reports all problems. If the process dies, the job runs again from the beginning with a new list; the
+// campaign's record names a list only once it is complete. A file that kills its worker each time is not tried for ever: the starts are
+// counted in Redis before reading begins, and after three that did not end the campaign is blocked.
 
 import { findAccount } from '../../accounts/accounts.ts'
 import { findSender } from '../../accounts/senders.ts'

@@ -1,4 +1,5 @@
-// Ends messages that cannot or must not be claimed, so that every recipient has an outcome and the campaign can finish.
+// Ends messages that cannot or must not be claimed, so that every recipient has an outcome and the campaign can finish: dead letters,
+// lost records, people who opted out or were erased. Expired messages end in the claim (scripts/message-unsendable.lua).
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Reads the next jobs of a lane and leaves them where they are: a claim takes them. Delayed jobs that are due are put in
--- line first, behind what waits there.
+-- Reads the next jobs of a lane that is not paused, transactional ones first, and leaves them where they are: a claim
+-- takes them. Before that, delayed jobs that are due are put in line, behind what waits there.
 --
 -- A job may be what kills the worker that reads it. So each worker writes down what it reads until it has claimed it
 -- (message-claim.lua). A worker that has not claimed for STALE_MS has died over what it read, or is frozen: each of

@@ -25,8 +25,8 @@ import {
 import { readPeriods } from '../store/history.ts'
 import { lanesWithWork } from '../store/installation.ts'
 import { createCampaignReader } from './campaigns.ts'
-import { createMachineryReader, type Machinery, readFailures } from './machinery.ts'
 import { createRateMeter, type RateMeter, type Rates, rounded } from './rates.ts'
+import { createWorkersAndRedisReader, readFailures, type WorkersAndRedis } from './workers-and-redis.ts'
 
 /** Idle lanes that are read each time: they can be paused, and have dead letters. */
 const IDLE_AT_ONCE = 200
@@ -82,7 +82,7 @@ export function createSnapshots(redis: Redis) {
   const lanes = new LRUCache<number, Known>({ max: LANES_KEPT, ...kept })
   const scopes = new LRUCache<string, KnownScope>({ max: SCOPES_KEPT, ...kept })
   const whole = createRateMeter(SPARK_POINTS)
-  const readMachinery = createMachineryReader(redis)
+  const readWorkersAndRedis = createWorkersAndRedisReader(redis)
   const campaigns = createCampaignReader(redis)
 
   async function lookAt(meter: RateMeter, lane: number, nowMs: number): Promise<void> {
@@ -115,14 +115,19 @@ export function createSnapshots(redis: Redis) {
     return [...busy, ...next]
   }
 
-  function shownOf({ meter, headSinceMs }: Known, live: LiveLane, machinery: Machinery, nowMs: number): SnapshotLane {
-    const served = machinery.served.get(live.lane)
+  function shownOf(
+    { meter, headSinceMs }: Known,
+    live: LiveLane,
+    workersAndRedis: WorkersAndRedis,
+    nowMs: number,
+  ): SnapshotLane {
+    const served = workersAndRedis.served.get(live.lane)
     const { rate, cooldown } = live
     const waiting = { transactional: live.waiting.transactional, campaign: live.waiting.campaign + live.inChunks }
     const all = waiting.transactional + waiting.campaign
     const said = laneState({
       ...{ ...live, waiting: all, inFlight: live.sending, paceUsed: paceUsed(live), sameHeadMs: nowMs - headSinceMs },
-      ...{ workers: machinery.workers.length, isRedisFull: machinery.isRedisFull },
+      ...{ workers: workersAndRedis.workers.length, isRedisFull: workersAndRedis.isRedisFull },
       waitingFirst: waiting.transactional,
     })
     const oldestAt = oldestOf(live)
@@ -170,8 +175,8 @@ export function createSnapshots(redis: Redis) {
           (account === undefined || owner === account) && isInScope(scope, lane) ? lane : [],
         ),
       )
-      const [machinery] = await Promise.all([
-        readMachinery(),
+      const [workersAndRedis] = await Promise.all([
+        readWorkersAndRedis(),
         account === undefined ? lookAt(whole, WHOLE, nowMs) : undefined,
         toLookAt(own, known).then((some) => inTurns(some, LANES_A_TURN, (lane) => look(lane, nowMs))),
       ])
@@ -190,7 +195,7 @@ export function createSnapshots(redis: Redis) {
         live.campaigns.map(({ number }) => campaignId({ lane: live.lane, number })),
       )
       const accounts = account === undefined ? [...new Set(owners.map(({ owner }) => owner))] : [account]
-      const shown = found.map((each) => shownOf(each.known, each.live, machinery, nowMs)).sort(byTrouble)
+      const shown = found.map((each) => shownOf(each.known, each.live, workersAndRedis, nowMs)).sort(byTrouble)
       const rates =
         account === undefined ? whole.rates(nowMs) : sumOf(found.map((each) => each.known.meter.rates(nowMs)))
       const ages = shown.flatMap(({ oldest_s: age }) => age ?? [])
@@ -209,10 +214,10 @@ export function createSnapshots(redis: Redis) {
         lanes_total: shown.length,
         campaigns: await campaigns.read(accounts, active, new Map(found.map(({ live }) => [live.lane, live])), scope),
         failures: known.failures,
-        workers: machinery.workers,
-        lost_workers: machinery.lost_workers,
-        node_problems: machinery.node_problems,
-        redis: machinery.redis,
+        workers: workersAndRedis.workers,
+        lost_workers: workersAndRedis.lost_workers,
+        node_problems: workersAndRedis.node_problems,
+        redis: workersAndRedis.redis,
       }
       lanes.purgeStale()
       scopes.purgeStale()

@@ -28,7 +28,7 @@ import { type Counted, commitCount, keepHeldPlace, refundCount, releaseHeldPlace
 import type { RulesOwner } from '../../portfolios/rules-owner.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { actOn, FIRST_WAIT_MS } from '../../reports/act-on.ts'
+import { actOn, FIRST_WAIT_MS } from '../../reports/act-on-problem.ts'
 import { applyProviderOptOut } from '../../reports/apply-opt-outs.ts'
 import { applyAnswer } from '../../reports/apply-report.ts'
 import { learnNames } from '../../reports/learn-names.ts'

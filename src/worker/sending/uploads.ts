@@ -25,7 +25,7 @@ import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { stopSender } from '../../reports/act-on.ts'
+import { stopSender } from '../../reports/act-on-problem.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
 /** A file as a message of one sender can name it. */

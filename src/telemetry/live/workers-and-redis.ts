@@ -14,7 +14,7 @@ import { readStats } from '../store/history.ts'
 const SETTINGS_EVERY_MS = 30_000
 
 /** What runs the lanes at one moment. */
-export interface Machinery {
+export interface WorkersAndRedis {
   workers: Snapshot['workers']
   /** What the workers say of the lanes that they have open. */
   served: ReadonlyMap<number, Served>
@@ -25,11 +25,11 @@ export interface Machinery {
 }
 
 /** Reads it for snapshots of this process. */
-export function createMachineryReader(redis: Redis) {
+export function createWorkersAndRedisReader(redis: Redis) {
   let settings: readonly RedisSetting[] = []
   let settingsAt = Number.NEGATIVE_INFINITY
 
-  return async (): Promise<Machinery> => {
+  return async (): Promise<WorkersAndRedis> => {
     if (performance.now() - settingsAt > SETTINGS_EVERY_MS) {
       settings = await redisSettings(redis)
       settingsAt = performance.now()
