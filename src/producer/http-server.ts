@@ -49,11 +49,13 @@ export const HEADERS_MAX = 100
 /**
  * Creates the server of an application, not listening yet; `addressOf` is the address of a request's client. While it closes,
  * answers carry `Connection: close`: busy clients would otherwise keep their connections until these are cut, with requests.
+ * Tests lower `connectionsMax`.
  */
 export function createHttpServer(
   app: Express | RequestListener,
   log: Log,
   addressOf = createClientAddress([]),
+  connectionsMax = CONNECTIONS_MAX,
 ): Server {
   const server = createServer(
     {
@@ -63,7 +65,7 @@ export function createHttpServer(
     },
     app,
   )
-  server.maxConnections = CONNECTIONS_MAX + CONNECTIONS_LEAVING
+  server.maxConnections = connectionsMax + CONNECTIONS_LEAVING
   server.headersTimeout = HEADERS_MS
   // Node has one for all requests, and an upload may take hours: bodies have limits of their own (overload/).
   server.requestTimeout = 0
@@ -78,9 +80,9 @@ export function createHttpServer(
   const logFull = (): void => {
     if (performance.now() - loggedAt < FULL_LINE_MS) return
     loggedAt = performance.now()
-    log.warn({ connections: CONNECTIONS_MAX }, 'connections.full')
+    log.warn({ connections: connectionsMax }, 'connections.full')
   }
-  const connections = createConnections(CONNECTIONS_MAX, isBusy, logFull)
+  const connections = createConnections(connectionsMax, isBusy, logFull)
   server.on('connection', (socket) => {
     connections.add(socket)
     watchConnection(socket)

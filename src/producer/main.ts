@@ -38,11 +38,11 @@ export class ListenError extends Error {
 }
 
 /**
- * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Rejects
- * with a ListenError.
+ * Starts a producer on `redisUrl` and returns once it answers requests. `demo` is there only where there is a demo. Tests lower
+ * `connectionsMax`. Rejects with a ListenError.
  */
 export async function startProducer(
-  settings: Config,
+  settings: Config & { connectionsMax?: number },
   redisUrl: string,
   log: Log,
   telemetry: Telemetry = createTelemetry(),
@@ -61,7 +61,7 @@ export async function startProducer(
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }
   const app = buildApp({ gate, log, routes: api.routes, dashboard, pages: consolePages() })
-  const server = createHttpServer(app, log, gate.addressOf)
+  const server = createHttpServer(app, log, gate.addressOf, settings.connectionsMax)
   // Until then every request would be answered 503, which is right only if Redis is away for longer.
   await readyOrLate(redis, REDIS_LIMIT_MS)
   const watching = watchRedis(redis, log)

@@ -70,6 +70,8 @@ export async function startService(
     simulator?: Partial<SimulatorConfig>
     worker?: boolean
     templates?: readonly unknown[]
+    /** Connections that the producer has at most; its own limit unless given. */
+    connectionsMax?: number
     /** Of producer and worker; silent unless given. */
     log?: Log
   } = {},
@@ -89,7 +91,9 @@ export async function startService(
   redis.on('error', () => {})
   const log = options.log ?? silentLog
   const traffic = createDemoTraffic(log)
-  const producer = await startProducer(config, server.url, log, undefined, traffic)
+  const { connectionsMax } = options
+  const limited = connectionsMax === undefined ? config : { ...config, connectionsMax }
+  const producer = await startProducer(limited, server.url, log, undefined, traffic)
   const simulator = await startSimulator({
     port: 0,
     appSecret: 'app-secret',
