@@ -5,7 +5,7 @@ import { errorOf } from './api-error.ts'
 import type { DeclaredRoute } from './route-table.ts'
 import { NAMES_A_KEY } from './state/everything.ts'
 
-export { DECLARED, type DeclaredRoute, withParameters } from './route-table.ts'
+export { DECLARED, type DeclaredRoute, ONE_OF_EACH_EDGE, withParameters } from './route-table.ts'
 
 export interface Inspected {
   status: number

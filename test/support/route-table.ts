@@ -3,6 +3,7 @@
 
 import type { Permission } from '../../src/accounts/credentials.ts'
 import { JSON_LIMIT_BYTES } from '../../src/kernel/body-limits.ts'
+import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
 import type { RouteSpec } from '../../src/producer/route.ts'
 
@@ -20,6 +21,8 @@ export interface DeclaredRoute {
   /** `object`: a JSON object is asked for; `maybe`: it may be left out; `other`: no JSON. */
   body: 'object' | 'maybe' | 'other'
   limitBytes: number
+  /** All by which the edge takes keys and bodies at this route; those with the same run through the same code. */
+  edge: string
 }
 
 /** Values that parameters may have; none of these things exists. */
@@ -45,9 +48,20 @@ export const DECLARED: readonly DeclaredRoute[] = ROUTES.flatMap((spec) =>
   [spec.path, ...(spec.alsoAt === undefined ? [] : [spec.alsoAt])].map((path) => declared(spec, path)),
 )
 
+/**
+ * The first route of each edge. What depends on nothing else is tried in all its variants at these, and in one or two at
+ * every route.
+ */
+export const ONE_OF_EACH_EDGE: ReadonlySet<DeclaredRoute> = new Set(
+  new Map(DECLARED.toReversed().map((route) => [route.edge, route])).values(),
+)
+
 function declared(spec: RouteSpec, path: string): DeclaredRoute {
   const { access, body } = spec
   const method = spec.method.toUpperCase()
+  const limitBytes = ('limit' in body ? body.limit : undefined) ?? JSON_LIMIT_BYTES
+  const ofKey = [access.in, 'missing' in access, access.in !== 'open' && access.permission === OPERATOR]
+  const ofBody = [body.as, 'mayBeAbsent' in body, 'readBy' in body, limitBytes]
   return {
     name: `${method} ${path}`,
     method,
@@ -56,6 +70,7 @@ function declared(spec: RouteSpec, path: string): DeclaredRoute {
     needs: access.in === 'open' ? undefined : access.permission,
     also: 'also' in access ? (access.also ?? []) : [],
     body: body.as !== 'json' ? 'other' : body.mayBeAbsent ? 'maybe' : 'object',
-    limitBytes: ('limit' in body ? body.limit : undefined) ?? JSON_LIMIT_BYTES,
+    limitBytes,
+    edge: [...ofKey, ...ofBody].join(' '),
   }
 }
