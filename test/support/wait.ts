@@ -2,7 +2,7 @@ import { isBusy } from './machine.ts'
 
 /** Time between two asks: a tenth of what was waited so far, so that asking costs a long wait little. */
 const LEAST_PAUSE_MS = 10
-const MOST_PAUSE_MS = 100
+const MOST_PAUSE_MS = 250
 
 /** A limit only ends what hangs. It is no shorter than this, and so many times as long while the machine is busy. */
 const LEAST_LIMIT_MS = 60_000
