@@ -72,12 +72,12 @@ const definition = {
 }
 const files = () => openFolder(service.config.dataDir)
 
-/** An account that has something of everything. */
-async function wholeAccount() {
+/** An account that has something of everything; `indexed` is how many messages its lane has ever had. */
+async function wholeAccount(indexed: number) {
   const tenant = await service.addTenant()
   const { account, partnerLane: lane } = tenant
   const seal = createSeal(secretKeysOf(service.config))
-  const [ulid = ''] = await fillLane(redis, lane, { total: 1_000, every: 1_000, phone: PHONE })
+  const [ulid = ''] = await fillLane(redis, lane, { total: indexed, every: indexed, phone: PHONE })
   await messageRecord(redis, { lane, ulid }).expireIn(RETENTION_MS)
   await failMessages({ redis, queues }, lane, { count: 2 })
   const tag = await createTag(redis, account, 'Customers')
@@ -134,7 +134,7 @@ async function monthsPass(...tenants: Tenant[]): Promise<void> {
 }
 
 test('a removed account stops at once; its messages and opt-outs are kept to their end, and then nothing is', async () => {
-  const { tenant, ulid, campaign, endpoint, file } = await wholeAccount()
+  const { tenant, ulid, campaign, endpoint, file } = await wholeAccount(1_000)
   const { account, partnerLane: lane, apiKey } = tenant
   const admin = await tenant.key('admin')
   expect((await call('GET', '/messages', apiKey)).status).toBe(200)
@@ -221,7 +221,7 @@ test('a process that dies at any command of it is followed by the hourly look, w
       setTimeoutOf(work, ms === 1_500 ? 0 : ms)) as typeof setTimeout)
   const left: Awaited<ReturnType<typeof wholeAccount>>[] = []
   for (let commands = 1, died = true; died; commands += 1) {
-    const whole = await wholeAccount()
+    const whole = await wholeAccount(2)
     const { account } = whole.tenant
     const dying = await dyingAfter(service.server.url, commands)
     const lost = openLaneQueues(dying)

@@ -14,7 +14,7 @@ export async function fillLane(
   const found: string[] = []
   for (let at = 0; at < total; at += 1_000) {
     const until = Date.now() + 3_600_000
-    const messages = Array.from({ length: 1_000 }, (_, i) => {
+    const messages = Array.from({ length: Math.min(1_000, total - at) }, (_, i) => {
       const isTheirs = (at + i) % every === 0
       return { ulid: newUlid(Date.now()), to: isTheirs ? phone : String(491_530_000_000 + at + i), until }
     })
