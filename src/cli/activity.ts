@@ -56,7 +56,7 @@ const NOTICE_COLUMNS: Columns<NoticeDocument> = {
 export const noticeVerbs: readonly Verb[] = [
   verb({
     usage: 'list',
-    summary: 'list what WhatsApp has told of accounts, numbers and templates, the latest first',
+    summary: "list WhatsApp's updates of accounts, numbers and templates, the latest first",
     example: '--account 1 --limit 20',
     isDefault: true,
     values: {

@@ -157,7 +157,7 @@ export const verbs: readonly Verb[] = [
         'class',
         `${RESUME_CLASSES.join(', ')}; recipients who may already have the message are flagged possible duplicate`,
       ),
-      dryRun: flag('with --class: only say whom it would reach, and whom it skips and why'),
+      dryRun: flag('with --class: only show whom it would reach, and whom it skips and why'),
       yes: flag('do not ask before a class is sent to'),
     },
     check({ class: only, dryRun }, wrong) {

@@ -125,7 +125,7 @@ export const verbs: readonly Verb[] = [
   verb({
     usage: 'replay <id>',
     act: 'endpoint.replay',
-    summary: 'tell an endpoint again about the events of a time span',
+    summary: 'deliver the events of a time span to an endpoint again',
     example: 'ep_5f0c2a7d9b1e4f6a8c --account 1 --since 2026-03-01T00:00:00Z --dry-run',
     values: {
       id: z.string(),

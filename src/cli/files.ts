@@ -77,13 +77,13 @@ export const csvValues = {
   encoding: option(
     parser(`one of ${ENCODINGS.join(', ')}`, encodingNamed).optional(),
     'name',
-    'encoding of the file, unless it is found out right: windows-1256, shift_jis or another that browsers know',
+    'encoding of the file, if it is not detected correctly: windows-1256, shift_jis or another that browsers support',
   ),
   separator: option(
     parser('one of , ; | or tab', (text) =>
       SEPARATORS.find((each) => each === (text === 'tab' ? '\t' : text)),
     ).optional(),
     'character',
-    'what separates its cells, unless it is found out right: , ; | or tab',
+    'what separates its cells, if it is not detected correctly: , ; | or tab',
   ),
 }

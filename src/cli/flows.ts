@@ -92,7 +92,7 @@ export const verbs: readonly Verb[] = [
   }),
   verb({
     usage: 'rotate-secret <account>',
-    summary: 'make another secret that signs what the account is asked; the one before signs beside it',
+    summary: "create another secret that signs requests to the account's server; the previous one signs as well",
     act: 'flow.rotate_secret',
     example: '1',
     values: { account: accountId },

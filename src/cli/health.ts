@@ -9,7 +9,7 @@ export const verbs: readonly Verb[] = [
     usage: 'show',
     isDefault: true,
     summary:
-      'say whether Redis answers and how many workers are alive; ends with 1 when none is. A producer says it at /readyz',
+      'show whether Redis answers and how many workers are alive; exits with 1 when none is. A producer answers the same at /readyz',
     example: '--json',
     values: {},
     async run(_values, { redis }) {

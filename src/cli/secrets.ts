@@ -9,7 +9,7 @@ import { type Verb, verb } from './verb.ts'
 export const verbs: readonly Verb[] = [
   verb({
     usage: 'rotate',
-    summary: 'seal all secrets anew under the first of LANEWAY_SECRET_KEYS, while all parts run',
+    summary: 'seal all secrets again under the first of LANEWAY_SECRET_KEYS, while all parts run',
     act: 'secrets.rotate',
     example: '--json',
     values: {},

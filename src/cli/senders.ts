@@ -128,7 +128,7 @@ export const verbs: readonly Verb[] = [
   verb({
     usage: 'check <sender>',
     summary:
-      'check a sender with WhatsApp, and say what is missing and what to do; ends with 1 while anything is missing',
+      'check a sender with WhatsApp, and show what is missing and what to do; exits with 1 while anything is missing',
     example: '1',
     values: { sender: senderName },
     async run({ sender: named }, context) {

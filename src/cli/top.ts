@@ -27,7 +27,7 @@ export const verbs: readonly Verb[] = [
     example: '--account 1',
     values: {
       account: option(accountId.optional(), 'id', 'only those of one account'),
-      once: flag('show how they stand now and end, as without a terminal'),
+      once: flag('print their present state and exit, as without a terminal'),
     },
     async run({ account, once }, context) {
       const { take } = createSnapshots(context.redis)

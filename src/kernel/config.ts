@@ -97,7 +97,7 @@ export const settings = {
     .describe('Bucket for files of the gallery and of campaigns, such as s3://bucket/prefix; default: the data folder'),
   LANEWAY_FILES_REDIRECT: oneOf(['true', 'false'])
     .default('false')
-    .describe('true: links of gallery files lead to the bucket itself, by an address that holds for 5 minutes'),
+    .describe('true: links of gallery files redirect to the bucket itself, to an address that is valid for 5 minutes'),
   LANEWAY_METRICS_PORT: z
     .string()
     .regex(/^\d*$/, PORT_EXPECTED)
@@ -176,7 +176,7 @@ export const settings = {
     .describe('How long a request waits for a bulk move or an erasure before it is answered with 202'),
   LANEWAY_STOP_DELAY_SECONDS: seconds(0, 8)
     .default(0)
-    .describe('How long a producer that was asked to stop still serves everything, while /readyz says 503'),
+    .describe('How long a producer that was asked to stop still serves everything, while /readyz answers 503'),
   LANEWAY_UPLOAD_MAX_BYTES: wholeNumber(1, Number.MAX_SAFE_INTEGER)
     .default(100 * 1024 * 1024)
     .describe('Largest gallery upload in bytes; WhatsApp takes documents of up to 100 MB'),
@@ -217,7 +217,7 @@ export const settings = {
   LANEWAY_EVENTS_RETENTION_HOURS: number(1, 24 * 60)
     .default(168)
     .transform((hours) => Math.round(hours * 3_600_000))
-    .describe('Hours that events are kept, to be pulled, replayed, or told to an endpoint that was away'),
+    .describe('Hours that events are kept, to be pulled, replayed, or delivered to an endpoint that was down'),
   LANEWAY_EVENTS_RETRY_SECONDS: z
     .string()
     .regex(/^\d{1,7}(,\d{1,7}){0,49}$/, 'expected seconds separated by commas, such as 5,300,1800')

@@ -268,7 +268,7 @@ export const campaigns = {
       },
     ],
   }),
-  export: look.get('/campaigns/:id/export', 'Exports what became of every recipient, as a file.', {
+  export: look.get('/campaigns/:id/export', 'Exports the outcome for every recipient, as a file.', {
     query: z.strictObject({ format: z.enum(EXPORT_FORMATS).default('csv') }),
     answers: { 200: { contentTypes: ['text/csv', 'application/x-ndjson'] } },
     examples: [{ query: { format: 'ndjson' } }],

@@ -121,7 +121,7 @@ export const events = {
     answers: one(endpointSchema),
     examples: [{ says: 'endpoint' }],
   }),
-  change: route.patch('/event-endpoints/:id', 'Changes an endpoint. Enabled again, it goes on where it stopped.', {
+  change: route.patch('/event-endpoints/:id', 'Changes an endpoint. Enabled again, it continues where it stopped.', {
     act: 'endpoint.change',
     body: endpointChanges,
     answers: one(endpointSchema),
