@@ -1,8 +1,9 @@
 -- The life of a message in Redis. Included by every script that changes a message. The letters of the states and the table
 -- of moves are those of src/model/messages/lifecycle.ts, inserted when the script is loaded: QUEUED, SENDING, ... are letters;
 -- moveOf(kind) is a line of the table; PROVEN are the letters of those states that prove a message sent, in their order.
--- FIELD.state is the field of that name in record-format.ts; message-script.ts has the other tables. All other rules are in
--- step(); tests compare it with a reference model (test/model/message-lifecycle.ts), step by step over thousands of lives.
+-- FIELD.state is the field of that name in record-format.ts; message-script.ts has the other tables. All other rules, such as
+-- how many tries a message has and when a repeat is flagged, are in step(); tests compare it with a reference model
+-- (test/model/message-lifecycle.ts), step by step over thousands of lives.
 -- constants
 
 -- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
