@@ -13,7 +13,7 @@ import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { eventAccounts, listeningOf, outboxesOf } from '../support/state/accounts.ts'
-import { namesOfAccount } from '../support/state/everything.ts'
+import { clearAll, namesOfAccount } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
@@ -76,8 +76,9 @@ function newSender(redis: Redis, account: number): Promise<number> {
   return addSender(redis, { ...sender, ...access, ...rest })
 }
 
-/** An account with a sender whose last listener went long ago. */
+/** An account with a sender whose last listener went long ago. It is alone: a relay reads the lanes of all. */
 async function forsaken() {
+  await clearAll(lanes.redis)
   const account = await createAccount(lanes.redis, 'one')
   const lane = await newSender(lanes.redis, account)
   await listen(lanes.redis, account)

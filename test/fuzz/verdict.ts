@@ -21,13 +21,22 @@ export function createJudge(description: Description) {
   function schemaOf(schema: Json): z.ZodType {
     const known = schemas.get(schema)
     if (known) return known
-    // Zod looks for what is referred to under another name.
-    const text = JSON.stringify({ ...schema, $defs: description.schemas }, (key, value) =>
-      key === 'format' || key === 'discriminator' ? undefined : value,
-    )
-    const made = z.fromJSONSchema(JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')))
+    const text = asZodReads(schema)
+    const definitions = [...namedIn(text)].map(([name, definition]) => [name, JSON.parse(definition)])
+    const made = z.fromJSONSchema({ ...JSON.parse(text), $defs: Object.fromEntries(definitions) })
     schemas.set(schema, made)
     return made
+  }
+
+  /** What a schema refers to, by its name: the whole description for each schema would be most of a run. */
+  function namedIn(text: string, found = new Map<string, string>()): Map<string, string> {
+    for (const [, name = ''] of text.matchAll(/"#\/\$defs\/([^"]+)"/g)) {
+      const schema = description.schemas[name]
+      if (schema === undefined || found.has(name)) continue
+      const definition = asZodReads(schema)
+      namedIn(definition, found.set(name, definition))
+    }
+    return found
   }
 
   return (request: FuzzRequest, path: string, answer: Answer): string | undefined => {
@@ -63,6 +72,13 @@ export function createJudge(description: Description) {
     return parsed.success ? undefined : `${status}: the body is not as described: ${z.prettifyError(parsed.error)}`
   }
 }
+
+/** Zod looks for what is referred to under another name. */
+const asZodReads = (schema: Json): string =>
+  JSON.stringify(schema, (key, value) => (key === 'format' || key === 'discriminator' ? undefined : value)).replaceAll(
+    '#/components/schemas/',
+    '#/$defs/',
+  )
 
 /** Why no answer to the request may be a success. */
 function mustBeRefused({ operation, method, credential, params }: FuzzRequest): string | undefined {
