@@ -12,6 +12,7 @@ import type { Notice } from '../model/notice.ts'
 import { setReportedLimit } from '../portfolios/portfolios.ts'
 import type { AccountUpdate, Change } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
+import { assertGaveOutLane } from '../redis/installation.ts'
 import { isSameReport } from '../redis/newest.ts'
 import { observerOf } from '../redis/observe.ts'
 import { type Affected, affectedBy } from './affected-senders.ts'
@@ -41,6 +42,8 @@ export async function applyAccountUpdate(
   const atMs = Math.min(update.atMs ?? nowMs, nowMs)
   const isTimed = update.atMs !== undefined
   const affected = await affectedBy(deps.redis, update, account)
+  // Before there was a sender nothing can be about nobody's: the right data are not there yet.
+  if (affected.length === 0) await assertGaveOutLane(deps.redis, 1)
   for (const each of affected) for (const change of update.changes) await apply(deps, each, { update, change, atMs })
   // The list of templates has what the webhook leaves out.
   if (update.template !== undefined) for (const each of affected) await listAgain(deps.redis, each, update)

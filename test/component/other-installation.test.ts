@@ -84,8 +84,8 @@ const send = () =>
     body: JSON.stringify(audioTo('+447700900002', { api_key: key })),
   })
 
-function postWebhook(value: object, at = url): Promise<number> {
-  const change = { field: 'messages', value: { metadata: { phone_number_id: PHONE_NUMBER_ID }, ...value } }
+function postWebhook(value: object, at = url, field = 'messages'): Promise<number> {
+  const change = { field, value: { metadata: { phone_number_id: PHONE_NUMBER_ID }, ...value } }
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] })
   const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
   return statusOf('/webhooks/cloud-api', { method: 'POST', body, headers: { 'x-hub-signature-256': signature } }, at)
@@ -104,6 +104,12 @@ const received = {
   messages: [{ from: '447700900099', id: 'wamid.y', timestamp: '1764240000', type: 'text', text: { body: 'hi' } }],
 }
 
+/** WhatsApp has closed the account of our numbers. */
+const closed = { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: 'DISABLE' } }
+const preference = {
+  user_preferences: [{ wa_id: '447700900099', category: 'marketing_messages', value: 'stop', timestamp: 1_764_240_000 }],
+}
+
 async function expectAll(status: number): Promise<void> {
   expect(await statusOf('/readyz')).toBe(status)
   expect(await send()).toBe(status)
@@ -113,6 +119,7 @@ async function expectAll(status: number): Promise<void> {
   )
   expect(await postWebhook(evidence(lane))).toBe(status)
   expect(await postWebhook(received)).toBe(status)
+  expect(await postWebhook(closed, url, 'account_update')).toBe(status)
 }
 
 /** Keys are remembered for a second. */
@@ -154,12 +161,14 @@ test('the metrics port says the same', async () => {
 })
 
 describe('a producer that has only ever seen an empty Redis', () => {
-  test('answers 503 to evidence of messages that it cannot know and to messages while it has no sender', async () => {
+  test('answers 503 to evidence of messages that it cannot know, and to messages and news while it has no sender', async () => {
     await redis.call('SWAPDB', 0, 1)
     const fresh = await startProducer(config, server.url, silentLog)
     try {
       expect(await postWebhook(evidence(1), fresh.url)).toBe(503)
       expect(await postWebhook(received, fresh.url)).toBe(503)
+      expect(await postWebhook(closed, fresh.url, 'account_update')).toBe(503)
+      expect(await postWebhook(preference, fresh.url, 'user_preferences')).toBe(503)
     } finally {
       await fresh.close()
       await redis.call('SWAPDB', 0, 1)
