@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { type CallEnd, personErased } from '../../src/model/messages/outcome.ts'
+import { heldPlacesOf } from '../../src/portfolios/rules.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { untilWritten } from '../../src/worker/sending/until-written.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -68,13 +69,24 @@ async function refusedWhileAnswering(word: string, ends: (n: number) => CallEnd)
   served.loop.stop()
   relay.refuse(undefined)
   await served.idle()
-  return { sends: () => sends, records: await Promise.all(ids.map((id) => readMessage(world.redis, id))) }
+  return { ids, sends: () => sends, records: await Promise.all(ids.map((id) => readMessage(world.redis, id))) }
 }
 
 test.each(WORDS)('what was sent is sent once, however Redis refuses to note it: %s', async (word) => {
   const { sends, records } = await refusedWhileAnswering(word, (n) => ({ kind: 'accepted', providerId: `p${n}` }))
   expect(records.map((record) => record?.state)).toEqual(['sent', 'sent', 'sent', 'sent', 'sent'])
   expect(sends()).toBe(5)
+})
+
+test.each(WORDS)('what WhatsApp holds has its held place, however Redis refuses to note it: %s', async (word) => {
+  const { ids, records } = await refusedWhileAnswering(word, (n) => ({
+    ...{ kind: 'accepted', providerId: `p${n}`, isHeld: true },
+  }))
+  expect(records.filter((record) => record?.heldSince !== undefined)).toHaveLength(5)
+  const places = await heldPlacesOf(world.redis, { lane: anySender(1_000).id }, 1_000)
+  expect(places.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(ids.map(({ lane, ulid }) => messageId(lane, ulid))),
+  )
 })
 
 test('what failed fails, and what is to be tried again waits on its lane', async () => {

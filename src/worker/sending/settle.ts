@@ -184,8 +184,9 @@ async function sent(
   const noted = isFirst && bestEffort(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
   // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
-  // (recovery/held-places.ts); nobody would notice a held message without a place.
-  if (isHeld) await bestEffort(log, id, () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid)))
+  // (recovery/held-places.ts); nobody would notice a held message without a place, and more would go out than may.
+  const keepPlace = () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid))
+  if (isHeld) await bestEffort(log, id, () => untilWritten(redis, keepPlace))
   const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
   await untilWritten(redis, () => recordStatus(redis, id, attempt, 'sent', how))
   if (isHeld) await bestEffort(log, id, () => releaseUnheld(redis, rules, id))
