@@ -107,7 +107,9 @@ const received = {
 /** WhatsApp has closed the account of our numbers. */
 const closed = { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: 'DISABLE' } }
 const preference = {
-  user_preferences: [{ wa_id: '447700900099', category: 'marketing_messages', value: 'stop', timestamp: 1_764_240_000 }],
+  user_preferences: [
+    { wa_id: '447700900099', category: 'marketing_messages', value: 'stop', timestamp: 1_764_240_000 },
+  ],
 }
 
 async function expectAll(status: number): Promise<void> {
