@@ -2,7 +2,7 @@
 // when its reader may no longer see it. Real: Redis, HTTP, producer.
 import { once } from 'node:events'
 import { get, IncomingMessage } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import { revokeCredential } from '../../src/accounts/credentials.ts'
 import { createSnapshotStreams } from '../../src/producer/api/console/snapshot-streams.ts'
@@ -11,25 +11,20 @@ import { type Snapshot, snapshotSchema } from '../../src/telemetry/snapshot.ts'
 import { changed, type SnapshotChange } from '../../src/telemetry/snapshot-change.ts'
 import { silentLog } from '../support/app.ts'
 import { follow, HOSTILE_TEXT, keyOf, laneIn, scopeOf } from '../support/console-reader.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { slowness } from '../support/machine.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
+import type { Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: Service
-let mine: Tenant
-beforeAll(async () => {
-  service = await startService({ worker: false })
-  mine = await service.addTenant()
-})
-afterAll(() => service?.close())
+const test = serviceTest({ worker: false })
 
-test('a stream begins with a snapshot, is named, and lets no text make up an event', async () => {
-  await senderRecord(service.redis, mine.cloudLane).change({ name: HOSTILE_TEXT })
-  const { secret } = await keyOf(service, mine, 'messages:read')
+test('a stream begins with a snapshot, is named, and lets no text make up an event', async ({ service, tenant }) => {
+  await senderRecord(service.redis, tenant.cloudLane).change({ name: HOSTILE_TEXT })
+  const { secret } = await keyOf(service, tenant, 'messages:read')
   const { answer, events, reading } = await follow(service, secret, '?limit=2')
   await reading
-  await senderRecord(service.redis, mine.cloudLane).change({ name: 'cloud' })
+  await senderRecord(service.redis, tenant.cloudLane).change({ name: 'cloud' })
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(events).toHaveLength(2)
@@ -41,13 +36,16 @@ test('a stream begins with a snapshot, is named, and lets no text make up an eve
     return snapshot
   })
   // The first one may be of the moment before.
-  expect(laneIn(z.array(snapshotSchema).min(2).parse(snapshots)[1] as Snapshot, mine.cloudLane)?.name).toBe(
+  expect(laneIn(z.array(snapshotSchema).min(2).parse(snapshots)[1] as Snapshot, tenant.cloudLane)?.name).toBe(
     HOSTILE_TEXT,
   )
 })
 
-test('a stream of changes begins whole, and each change makes the next snapshot of the one before', async () => {
-  const { secret } = await keyOf(service, mine, 'messages:read')
+test('a stream of changes begins whole, and each change makes the next snapshot of the one before', async ({
+  service,
+  tenant,
+}) => {
+  const { secret } = await keyOf(service, tenant, 'messages:read')
   const { events, reading } = await follow(service, secret, '?limit=4&changes=true')
   await reading
   const told = events.filter((event) => event.includes('event: '))
@@ -60,23 +58,26 @@ test('a stream of changes begins whole, and each change makes the next snapshot 
   expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[0] ?? 0) / 2)
 })
 
-test('a HEAD of a stream is answered at once, and follows nothing', async () => {
-  const { secret } = await keyOf(service, mine, 'messages:read')
+test('a HEAD of a stream is answered at once, and follows nothing', async ({ service, tenant }) => {
+  const { secret } = await keyOf(service, tenant, 'messages:read')
   const asked = { method: 'HEAD', signal: AbortSignal.timeout(30_000) }
   const answer = await service.api.as(secret).open('/console/stream', asked)
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
 })
 
-test('a stream ends when its key is revoked', async () => {
-  const { id, secret } = await keyOf(service, mine, 'messages:read')
+test('a stream ends when its key is revoked', async ({ service, tenant }) => {
+  const { id, secret } = await keyOf(service, tenant, 'messages:read')
   const { isOver, events } = await follow(service, secret)
   await eventually(async () => events.length > 0, 'the first snapshot')
-  await revokeCredential(service.redis, mine.account, id)
+  await revokeCredential(service.redis, tenant.account, id)
   await eventually(async () => isOver(), 'the stream is over')
 })
 
-test('a stream costs one snapshot a second, however many look, and none when nobody does', async () => {
+test('a stream costs one snapshot a second, however many look, and none when nobody does', async ({
+  service,
+  tenant,
+}) => {
   const snapshots = createSnapshots(service.redis)
   const taken: unknown[] = []
   const streams = createSnapshotStreams({
@@ -89,25 +90,25 @@ test('a stream costs one snapshot a second, however many look, and none when nob
   })
   const tabs = await Promise.all(
     Array.from({ length: 5 }, () =>
-      streams.open({ scope: scopeOf(mine), limit: 5, assertStillAllowed: () => Promise.resolve() }),
+      streams.open({ scope: scopeOf(tenant), limit: 5, assertStillAllowed: () => Promise.resolve() }),
     ),
   )
   const texts = await Promise.all(tabs.map((tab) => tab.setEncoding('utf8').toArray()))
   expect(texts.map((text) => text.join('').split('event: snapshot').length - 1)).toEqual([5, 5, 5, 5, 5])
-  expect(taken).toEqual(Array(5).fill(scopeOf(mine)))
+  expect(taken).toEqual(Array(5).fill(scopeOf(tenant)))
   await eventually(async () => streams.count() === 0, 'no stream is left')
   const before = taken.length
-  await Promise.all([streams.once(scopeOf(mine)), streams.once(scopeOf(mine)), streams.once(scopeOf(mine))])
+  await Promise.all([streams.once(scopeOf(tenant)), streams.once(scopeOf(tenant)), streams.once(scopeOf(tenant))])
   expect(taken.length - before).toBeLessThanOrEqual(1)
   streams.close()
 })
 
-test('a stream that is read too slowly is cut off, and the others go on', async () => {
-  const big = await createSnapshots(service.redis).take(scopeOf(mine))
+test('a stream that is read too slowly is cut off, and the others go on', async ({ service, tenant }) => {
+  const big = await createSnapshots(service.redis).take(scopeOf(tenant))
   const large: Snapshot = { ...big, failures: [{ code: 'x', meaning: 'y'.repeat(200_000), count: 1 }] }
   const streams = createSnapshotStreams({ take: async () => large, log: silentLog, everyMs: 20 })
   const open = () =>
-    streams.open({ scope: scopeOf(mine), limit: undefined, assertStillAllowed: () => Promise.resolve() })
+    streams.open({ scope: scopeOf(tenant), limit: undefined, assertStillAllowed: () => Promise.resolve() })
   const [slow, quick] = [await open(), await open()]
   let read = 0
   quick.on('data', () => {
@@ -121,8 +122,11 @@ test('a stream that is read too slowly is cut off, and the others go on', async 
   await eventually(async () => streams.count() === 0, 'none is left')
 })
 
-test('when all streams are taken, the account that has most ends its oldest for one that has fewer', async () => {
-  const empty = await createSnapshots(service.redis).take(scopeOf(mine))
+test('when all streams are taken, the account that has most ends its oldest for one that has fewer', async ({
+  service,
+  tenant,
+}) => {
+  const empty = await createSnapshots(service.redis).take(scopeOf(tenant))
   const streams = createSnapshotStreams({ take: async () => empty, log: silentLog, everyMs: 10_000 })
   const readerOf = (account: number) => ({
     ...{ scope: { account, senders: [] }, limit: undefined, assertStillAllowed: () => Promise.resolve() },
@@ -143,17 +147,17 @@ test('when all streams are taken, the account that has most ends its oldest for 
   expect(streams.count()).toBe(0)
 })
 
-test('an account that opens as many streams as it may leaves room for those of others', async () => {
+test('an account that opens as many streams as it may leaves room for those of others', async ({ service, tenant }) => {
   const answers: IncomingMessage[] = []
-  const open = async (tenant: Tenant): Promise<number | undefined> => {
-    const { secret } = await keyOf(service, tenant, 'messages:read')
+  const open = async (of: Tenant): Promise<number | undefined> => {
+    const { secret } = await keyOf(service, of, 'messages:read')
     const headers = { authorization: `Bearer ${secret}` }
     const [answer] = await once(get(`${service.url}/console/stream`, { headers, agent: false }), 'response')
     answers.push(z.instanceof(IncomingMessage).parse(answer))
     return answers.at(-1)?.statusCode
   }
   try {
-    while ((await open(mine)) === 200);
+    while ((await open(tenant)) === 200);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(200).fill(200), 503])
     expect(await open(await service.addTenant())).toBe(200)
   } finally {
@@ -161,8 +165,8 @@ test('an account that opens as many streams as it may leaves room for those of o
   }
 })
 
-test('a stream ends when its producer stops', async () => {
-  const { secret } = await keyOf(service, mine, 'messages:read')
+test('a stream ends when its producer stops', async ({ service, tenant }) => {
+  const { secret } = await keyOf(service, tenant, 'messages:read')
   const { events, reading } = await follow(service, secret)
   await eventually(async () => events.length > 1, 'a second snapshot')
   const began = performance.now()

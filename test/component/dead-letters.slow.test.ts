@@ -1,29 +1,15 @@
 // Pins: a job that can never be run fails at once, is kept with the reason, is told in the lookup, and harms none of its
 // neighbours. Real: Redis, HTTP, producer, worker.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
-import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
 import { requeueAll, requeueRequest } from '../support/requeue.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { addSilently, giveUpNext, jobOf } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
 const TEXT = 'the text that nobody may read here'
-
-let service: Service
-let tenant: Tenant
-let queues: LaneQueues
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.addTenant()
-  queues = openLaneQueues(service.redis)
-})
-afterAll(async () => {
-  await queues?.close()
-  await service?.close()
-})
 
 const good = {
   v: 1,
@@ -33,18 +19,25 @@ const good = {
   until: Date.now() + 3_600_000,
 }
 
-/** Puts a job on the lane as another program might, and waits until it is a dead letter. */
-async function deadLetterOf(payload: unknown, id = messageId(tenant.partnerLane, newUlid(Date.now()))) {
-  await addSilently(service.redis, tenant.partnerLane, id, payload)
-  queues.wake(tenant.partnerLane)
-  const job = await eventually(async () => {
-    const found = await jobOf(service.redis, id, tenant.partnerLane)
-    return found?.failedReason ? found : undefined
-  }, `${id} is a dead letter`)
-  return { id, job }
-}
+const test = serviceTest()
+  /** Puts a job on the lane as another program might, and waits until it is a dead letter. */
+  .extend('deadLetterOf', { scope: 'file' }, ({ service: { redis }, tenant: { partnerLane: lane }, queues }) => {
+    return async (payload: unknown, id = messageId(lane, newUlid(Date.now()))) => {
+      await addSilently(redis, lane, id, payload)
+      queues.wake(lane)
+      const job = await eventually(async () => {
+        const found = await jobOf(redis, id, lane)
+        return found?.failedReason ? found : undefined
+      }, `${id} is a dead letter`)
+      return { id, job }
+    }
+  })
+  /** Makes a dead letter of the job of a message that nobody has claimed, as a worker that gives it up does. */
+  .extend('giveUp', { scope: 'file' }, ({ service, tenant }) => async (id: string) => {
+    expect(await giveUpNext(service.redis, tenant.partnerLane)).toBe(id)
+  })
 
-test.each<[string, unknown, string]>([
+test.for<[string, unknown, string]>([
   ['nothing', {}, 'v'],
   ['another version', { ...good, v: 2 }, 'v'],
   ['no recipient', { ...good, to: undefined }, 'to'],
@@ -55,7 +48,7 @@ test.each<[string, unknown, string]>([
   ['no validity', { ...good, until: 'soon' }, 'until'],
 ])(
   'a payload with %s fails at once, is kept, and names the field without quoting it',
-  async (_name, payload, field) => {
+  async ([, payload, field], { deadLetterOf }) => {
     const { job } = await deadLetterOf(payload)
     expect(job.failedReason).toContain(field)
     expect(job.failedReason).not.toContain(TEXT)
@@ -65,12 +58,12 @@ test.each<[string, unknown, string]>([
   },
 )
 
-test('a job whose id is no message id becomes a dead letter', async () => {
+test('a job whose id is no message id becomes a dead letter', async ({ deadLetterOf }) => {
   const { job } = await deadLetterOf(good, 'not-a-message-id')
   expect(job.failedReason).toContain('message id')
 })
 
-test('neighbours of a dead letter are sent, and it is not', async () => {
+test('neighbours of a dead letter are sent, and it is not', async ({ service, tenant, deadLetterOf }) => {
   const before = await sendTo(service, tenant, '+491700005101')
   const { id } = await deadLetterOf({ ...good, to: '491700005102', class: 'urgent' })
   const after = await sendTo(service, tenant, '+491700005103')
@@ -82,12 +75,11 @@ test('neighbours of a dead letter are sent, and it is not', async () => {
   expect(id).toBeTruthy()
 })
 
-/** Makes a dead letter of the job of a message that nobody has claimed, as a worker that gives it up does. */
-async function giveUp(id: string): Promise<void> {
-  expect(await giveUpNext(service.redis, tenant.partnerLane)).toBe(id)
-}
-
-test('a message whose job is a dead letter although it can be read is shown as failed, with a sentence', async () => {
+test('a message whose job is a dead letter although it can be read is shown as failed, with a sentence', async ({
+  service,
+  tenant,
+  giveUp,
+}) => {
   await service.stopWorker()
   const id = await sendTo(service, tenant, '+491700005201')
   await giveUp(id)
@@ -98,7 +90,11 @@ test('a message whose job is a dead letter although it can be read is shown as f
   await service.startWorker()
 })
 
-test('a message that failed, was requeued and whose new job becomes a dead letter is failed again, not queued for ever', async () => {
+test('a message that failed, was requeued and whose new job becomes a dead letter is failed again, not queued for ever', async ({
+  service,
+  tenant,
+  giveUp,
+}) => {
   const id = await sendTo(service, tenant, '+15550100104')
   await reaches(service, tenant, id, 'failed')
   await service.stopWorker()
@@ -118,7 +114,12 @@ test('a message that failed, was requeued and whose new job becomes a dead lette
   expect(told.error_message).toContain('dead letter')
 })
 
-test('such a message can be queued again by hand; what cannot be read stays where it is', async () => {
+test('such a message can be queued again by hand; what cannot be read stays where it is', async ({
+  service,
+  tenant,
+  deadLetterOf,
+  giveUp,
+}) => {
   const before = Date.now()
   const unreadable = await deadLetterOf({ ...good, class: 'urgent' })
   await service.stopWorker()

@@ -1,21 +1,20 @@
 // Pins: the description is served without a key as JSON and as a page, can be cached, and the page works alone.
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import { ROUTES } from '../../src/producer/api/table.ts'
-import { type Service, startService } from '../support/service.ts'
+import { serviceTest } from '../support/fixtures.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService({ worker: false })
-})
-afterAll(() => service?.close())
+const test = serviceTest({ worker: false }).extend(
+  'get',
+  { scope: 'file' },
+  ({ service }) =>
+    (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      // Otherwise fetch says no-cache for who names an ETag himself.
+      service.api.open(path, { headers: { 'cache-control': 'max-age=0', ...headers }, method }),
+)
 
-const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
-  // Otherwise fetch says no-cache for who names an ETag himself.
-  fetch(`${service.url}${path}`, { headers: { 'cache-control': 'max-age=0', ...headers }, method })
-
-test('the description is JSON that names its version and has every address', async () => {
+test('the description is JSON that names its version and has every address', async ({ get }) => {
   const answer = await get('/openapi.json')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -29,7 +28,7 @@ test('the description is JSON that names its version and has every address', asy
   for (const { path } of ROUTES) expect(Object.keys(paths)).toContain(path.replaceAll(/:(\w+)/g, '{$1}'))
 })
 
-test.each(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (path) => {
+test.for(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (path, { get }) => {
   const first = await get(path)
   const text = await first.text()
   const etag = first.headers.get('etag') ?? ''
@@ -45,7 +44,9 @@ test.each(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (
   expect((await get(path, {}, 'POST')).status).toBe(405)
 })
 
-test('the page needs no other host and no other script than its own, and its policy lets it have neither', async () => {
+test('the page needs no other host and no other script than its own, and its policy lets it have neither', async ({
+  get,
+}) => {
   const answer = await get('/docs')
   expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const html = await answer.text()

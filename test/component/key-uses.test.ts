@@ -1,28 +1,25 @@
 // Pins: how often a key was used on each of the last 30 days, and from where last, is told over HTTP and on the command line;
 // a busy key is written down once a minute. Real: Redis, HTTP, CLI.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { createCredential, forgetCredentials } from '../../src/accounts/credentials.ts'
 import { noteKeyUse, readKeyUses, writeKeyUses } from '../../src/accounts/key-uses.ts'
 import { keys } from '../../src/producer/api/keys/routes.ts'
-import { runCli } from '../support/cli.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { namesWith } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: Service
-let tenant: Tenant
-beforeAll(async () => {
-  service = await startService({ worker: false, env: { LANEWAY_TRUSTED_PROXIES: '127.0.0.1' } })
-  tenant = await service.addTenant()
-})
-afterAll(() => service?.close())
-
 const DAY_MS = 86_400_000
 const NOON = Date.parse('2026-11-20T12:00:00Z')
-const usesOf = async (account: number, id: string, nowMs: number) =>
-  (await readKeyUses(service.redis, account, nowMs)).get(id)
 
-test('a request tells when its key was used, and from which address', async () => {
+const test = serviceTest({ worker: false, env: { LANEWAY_TRUSTED_PROXIES: '127.0.0.1' } }).extend(
+  'usesOf',
+  { scope: 'file' },
+  ({ service }) =>
+    async (account: number, id: string, nowMs: number) =>
+      (await readKeyUses(service.redis, account, nowMs)).get(id),
+)
+
+test('a request tells when its key was used, and from which address', async ({ service, tenant, cli }) => {
   const admin = await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'console of Ada')
   const listed = async () => {
     const { data } = await service.api.as(admin.secret).call(keys.list, { headers: { 'x-forwarded-for': '192.0.2.7' } })
@@ -36,14 +33,11 @@ test('a request tells when its key was used, and from which address', async () =
     last_used_from: '192.0.2.7',
     uses: [{ day: new Date().toISOString().slice(0, 10), count: expect.any(Number), from: '192.0.2.7' }],
   })
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
-  expect((await runCli(['keys', 'list', '--account', String(tenant.account)], env)).stdout).toContain('192.0.2.7')
-  expect((await runCli(['keys', 'uses', admin.id], env)).stdout).toMatch(
-    /COUNT +LAST FROM\n\d{4}-\d\d-\d\d +\d+ +192\.0\.2\.7/,
-  )
+  expect((await cli('keys', 'list', '--account', String(tenant.account))).stdout).toContain('192.0.2.7')
+  expect((await cli('keys', 'uses', admin.id)).stdout).toMatch(/COUNT +LAST FROM\n\d{4}-\d\d-\d\d +\d+ +192\.0\.2\.7/)
 })
 
-test('a busy key is written down once a minute, with all of its uses', async () => {
+test('a busy key is written down once a minute, with all of its uses', async ({ service, usesOf }) => {
   const key = { account: 900_001, id: 'key_000000000001' }
   for (let i = 0; i < 1_000; i += 1) noteKeyUse(service.redis, key, NOON + i, () => '192.0.2.1')
   expect(await usesOf(key.account, key.id, NOON)).toEqual({
@@ -62,7 +56,7 @@ test('a busy key is written down once a minute, with all of its uses', async () 
   ])
 })
 
-test('days are told apart, the latest first, for 30 days', async () => {
+test('days are told apart, the latest first, for 30 days', async ({ service, usesOf }) => {
   const key = { account: 900_002, id: 'key_000000000002' }
   noteKeyUse(service.redis, key, NOON, () => '192.0.2.1')
   noteKeyUse(service.redis, key, NOON + DAY_MS)
@@ -73,7 +67,7 @@ test('days are told apart, the latest first, for 30 days', async () => {
   expect(await days(NOON + 31 * DAY_MS)).toEqual([])
 })
 
-test('nothing of them is left once the keys of the account are forgotten', async () => {
+test('nothing of them is left once the keys of the account are forgotten', async ({ service }) => {
   const key = { account: 900_003, id: 'key_000000000003' }
   noteKeyUse(service.redis, key, Date.now(), () => '192.0.2.1')
   await writeKeyUses(service.redis)

@@ -1,121 +1,93 @@
 // Pins: lanes are listed, paused, resumed and re-paced, by command line and by admin endpoint alike. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { z } from 'zod'
 import { findSender, updateSender } from '../../src/accounts/senders.ts'
 import { listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
 import { lanes } from '../../src/producer/api/lanes/routes.ts'
-import type { Api } from '../support/api.ts'
-import { runAtTerminal, runCli } from '../support/cli.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
+import { runAtTerminal } from '../support/cli.ts'
+import { serviceTest } from '../support/fixtures.ts'
+import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
 
-const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
-const delivery = z.object({ message: z.object({ status: z.string() }) })
 const laneList = z.array(z.looseObject({ lane: z.number(), account: z.number(), rate: z.number() }))
 
-let service: Service
-let tenant: Tenant
-let other: Tenant
-let admin: Api
-
-beforeAll(async () => {
-  service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
-  tenant = await service.addTenant()
-  other = await service.addTenant()
-  admin = await tenant.apiWith('admin')
-})
-afterAll(() => service?.close())
-
-async function send(to: string): Promise<string> {
-  const answer = await service.post('/sendservicemessages/sendmessages', {
-    api_key: tenant.apiKey,
-    messaging_product: 'chatapp',
-    recipient_type: 'individual',
-    to,
-    type: 'audio',
-    audio: { link: 'https://example.com/a.ogg' },
+const test = serviceTest({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  .extend('other', { scope: 'file' }, ({ service }) => service.addTenant())
+  .extend('lanePaused', { scope: 'file' }, ({ service, tenant }) => async () => {
+    return (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
   })
-  expect(answer.status).toBe(200)
-  return acknowledgement.parse(answer.body).messages[0].id
-}
-
-async function statusOf(id: string): Promise<string> {
-  const body = { api_key: tenant.apiKey, message_id: id }
-  return delivery.parse((await service.post('/chatappbusiness/getmessgageinfobyid', body)).body).message.status
-}
-
-const reaches = (id: string, status: string) =>
-  eventually(async () => (await statusOf(id)) === status, `${id} becomes ${status}`)
-
-const env = () => ({ REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
-const lanePaused = async () =>
-  (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
-
-const cli = async (...args: string[]) => {
-  const result = await runCli([...args, '--json'], {
-    REDIS_URL: service.server.url,
-    LANEWAY_DATA_DIR: service.config.dataDir,
+  .extend('cliJson', { scope: 'file' }, ({ cli }) => async (...words: string[]) => {
+    const result = await cli(...words, '--json')
+    const json: unknown = result.code === 0 ? JSON.parse(result.stdout) : undefined
+    return { ...result, json }
   })
-  const json: unknown = result.code === 0 ? JSON.parse(result.stdout) : undefined
-  return { ...result, json }
-}
+  /** A message that was refused by a provider that asks for two minutes. */
+  .extend('cooling', { scope: 'file' }, ({ service, tenant }) => async () => {
+    await reaches(service, tenant, await sendTo(service, tenant, '+491700001010'), 'read')
+    const problem = { code: '130429', sentence: 'Too many for 491700001010.' }
+    await coolLane(service.redis, tenant.partnerLane, 120_000, problem)
+    return sendTo(service, tenant, '+491700001010')
+  })
 
-test('a paused lane keeps its messages until it is resumed', async () => {
+test('a paused lane keeps its messages until it is resumed', async ({
+  service,
+  tenant,
+  admin,
+  cli,
+  cliJson,
+  lanePaused,
+}) => {
   const paused = await admin.post(`/admin/lanes/${tenant.partnerLane}/pause`, { reason: 'night' })
   expect(paused.status).toBe(200)
   const since = (await lanePaused())?.paused_at
   expect(Math.abs(Date.parse(String(since)) - Date.now())).toBeLessThan(60_000)
-  const id = await send('+491700001001')
-  const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
+  const id = await sendTo(service, tenant, '+491700001001')
+  const { json } = await cliJson('lanes', 'list', '--account', String(tenant.account))
   expect(laneList.parse(json).find((lane) => lane.lane === tenant.partnerLane)).toMatchObject({
     paused: true,
     paused_for: 'night',
     waiting: 1,
   })
-  expect(await statusOf(id)).toBe('queued')
+  expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
   // Nothing has left since then, whoever paused it again.
-  expect((await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'stock')).code).toBe(0)
+  expect((await cliJson('lanes', 'pause', String(tenant.partnerLane), '--reason', 'stock')).code).toBe(0)
   expect(await lanePaused()).toMatchObject({ paused_for: 'stock', paused_at: since })
-  const { stdout } = await runCli(['lanes', 'list'], env())
+  const { stdout } = await cli('lanes', 'list')
   expect(stdout).toMatch(/stock, by \S.*, since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/)
-  expect((await cli('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
+  expect((await cliJson('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
   expect(await lanePaused()).toMatchObject({ paused: false, paused_for: '', paused_by: '', paused_at: null })
-  await reaches(id, 'read')
+  await reaches(service, tenant, id, 'read')
 })
 
-test('a cooldown is listed with its end and its code, and a resume ends it', async () => {
+test('a cooldown is listed with its end and its code, and a resume ends it', async ({
+  service,
+  tenant,
+  admin,
+  cli,
+  cliJson,
+  cooling,
+}) => {
   const id = await cooling()
   const lane = async () =>
-    laneList.parse((await cli('lanes', 'list')).json).find((each) => each.lane === tenant.partnerLane)
+    laneList.parse((await cliJson('lanes', 'list')).json).find((each) => each.lane === tenant.partnerLane)
   const listed = await eventually(async () => {
     const now = await lane()
     return now?.cooldown_code === '130429' && now
   }, 'the cooldown is listed')
   expect(Date.parse(String(listed.cooldown_until)) - Date.now()).toBeGreaterThan(60_000)
   expect(String(listed.cooldown_for)).not.toMatch(/\d{7}/)
-  const table = await runCli(['lanes', 'list'], {
-    REDIS_URL: service.server.url,
-    LANEWAY_DATA_DIR: service.config.dataDir,
-  })
+  const table = await cli('lanes', 'list')
   expect(table.stdout).toContain(`${listed.cooldown_until} 130429`)
-  expect(await statusOf(id)).toBe('queued')
+  expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
   const resumed = await admin.post(`/admin/lanes/${tenant.partnerLane}/resume`)
   expect(resumed.status).toBe(200)
   expect(await lane()).toMatchObject({ cooldown_until: null, cooldown_code: '', cooldown_for: '' })
-  await reaches(id, 'read')
+  await reaches(service, tenant, id, 'read')
 })
 
-/** A message that was refused by a provider that asks for two minutes. */
-async function cooling(): Promise<string> {
-  const id = await send('+491700001010')
-  await reaches(id, 'read')
-  await coolLane(service.redis, tenant.partnerLane, 120_000, { code: '130429', sentence: 'Too many for 491700001010.' })
-  return send('+491700001010')
-}
-
-test("another account's lane does not exist for an admin key", async () => {
+test("another account's lane does not exist for an admin key", async ({ tenant, other, admin }) => {
   for (const [verb, body] of Object.entries({ pause: {}, resume: {}, rate: { rate: 5 } })) {
     const answer = await admin.post(`/admin/lanes/${other.partnerLane}/${verb}`, body)
     expect(answer.status, verb).toBe(404)
@@ -124,64 +96,79 @@ test("another account's lane does not exist for an admin key", async () => {
   expect(data.map((lane) => lane.account)).toEqual([tenant.account, tenant.account])
 })
 
-test('a new pace is what lanes list shows, and a rate out of range is refused by name', async () => {
+test('a new pace is what lanes list shows, and a rate out of range is refused by name', async ({
+  tenant,
+  admin,
+  cliJson,
+}) => {
   const answer = await admin.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 12 })
   expect(answer.status).toBe(200)
-  const { json } = await cli('lanes', 'list')
+  const { json } = await cliJson('lanes', 'list')
   expect(laneList.parse(json).find((lane) => lane.lane === tenant.cloudLane)?.rate).toBe(12)
   const wrong = await admin.post(`/admin/lanes/${tenant.cloudLane}/rate`, { rate: 0 })
   expect(wrong.status).toBe(400)
   expect(wrong.json).toMatchObject({ error: { details: [{ path: 'rate' }] } })
-  expect((await cli('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
+  expect((await cliJson('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
-test('a rate above what WhatsApp grants to the number is set on the command line only after a question, or with --yes', async () => {
+test('a rate above what WhatsApp grants to the number is set on the command line only after a question, or with --yes', async ({
+  service,
+  tenant,
+  cliJson,
+}) => {
   const lane = tenant.cloudLane
   const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
   const rateNow = async () => (await findSender(service.redis, lane))?.rate
-  expect((await cli('lanes', 'rate', String(lane), '80')).code).toBe(0)
+  expect((await cliJson('lanes', 'rate', String(lane), '80')).code).toBe(0)
 
-  const unasked = await cli('lanes', 'rate', String(lane), '10000')
+  const unasked = await cliJson('lanes', 'rate', String(lane), '10000')
   expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringMatching(/80 messages a second.*--yes/)])
   const refused = await runAtTerminal(['lanes', 'rate', String(lane), '10000'], env, 'n')
   expect([refused.code, await rateNow()]).toEqual([1, 80])
   expect((await runAtTerminal(['lanes', 'rate', String(lane), '120'], env, 'y')).code).toBe(0)
   expect(await rateNow()).toBe(120)
-  expect((await cli('lanes', 'rate', String(lane), '10000', '--yes')).code).toBe(0)
+  expect((await cliJson('lanes', 'rate', String(lane), '10000', '--yes')).code).toBe(0)
   expect(await rateNow()).toBe(10_000)
 
   await updateSender(service.redis, lane, 'rate', { atMs: Date.now(), value: '1000' })
-  expect((await cli('lanes', 'rate', String(lane), '1000')).code).toBe(0)
-  const above = await cli('lanes', 'rate', String(lane), '1001')
+  expect((await cliJson('lanes', 'rate', String(lane), '1000')).code).toBe(0)
+  const above = await cliJson('lanes', 'rate', String(lane), '1001')
   expect([above.code, above.stderr]).toEqual([2, expect.stringContaining('1,000 messages a second')])
 })
 
-test('a lane and a sender are named on the command line by number in any spelling, by name or by id', async () => {
+test('a lane and a sender are named on the command line by number in any spelling, by name or by id', async ({
+  tenant,
+  cliJson,
+}) => {
   const { partnerNumber: number, partnerLane: lane } = tenant
   for (const name of [`+${number.slice(0, 2)} ${number.slice(2)}`, number, String(lane)]) {
-    const { code, json } = await cli('lanes', 'pause', name)
+    const { code, json } = await cliJson('lanes', 'pause', name)
     expect([code, json], name).toMatchObject([0, { lane, paused: true }])
-    expect(await cli('lanes', 'resume', name), name).toMatchObject({ code: 0, json: { lane, paused: false } })
-    expect(await cli('lanes', 'rate', name, '75'), name).toMatchObject({ code: 0, json: { lane, rate: 75 } })
-    expect((await cli('lanes', 'dead-letters', name)).code, name).toBe(0)
-    expect(await cli('senders', 'change', name, '--name', 'front desk'), name).toMatchObject({ json: { id: lane } })
-    expect(await cli('stats', '--sender', name), name).toMatchObject({ code: 0, json: { lane } })
-    expect((await cli('messages', 'list', '--sender', name)).code, name).toBe(0)
+    expect(await cliJson('lanes', 'resume', name), name).toMatchObject({ code: 0, json: { lane, paused: false } })
+    expect(await cliJson('lanes', 'rate', name, '75'), name).toMatchObject({ code: 0, json: { lane, rate: 75 } })
+    expect((await cliJson('lanes', 'dead-letters', name)).code, name).toBe(0)
+    expect(await cliJson('senders', 'change', name, '--name', 'front desk'), name).toMatchObject({ json: { id: lane } })
+    expect(await cliJson('stats', '--sender', name), name).toMatchObject({ code: 0, json: { lane } })
+    expect((await cliJson('messages', 'list', '--sender', name)).code, name).toBe(0)
   }
-  expect(await cli('lanes', 'pause', 'front desk')).toMatchObject({ code: 0, json: { lane } })
-  expect(await cli('lanes', 'resume', 'front desk')).toMatchObject({ code: 0, json: { lane } })
-  expect(await cli('stats', '--sender', 'front desk')).toMatchObject({ code: 0, json: { lane } })
-  expect((await cli('senders', 'change', 'front desk', '--name', 'partner')).code).toBe(0)
+  expect(await cliJson('lanes', 'pause', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect(await cliJson('lanes', 'resume', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect(await cliJson('stats', '--sender', 'front desk')).toMatchObject({ code: 0, json: { lane } })
+  expect((await cliJson('senders', 'change', 'front desk', '--name', 'partner')).code).toBe(0)
 })
 
-test('a sender that is not there, or that several accounts have by this name, is not guessed on the command line', async () => {
+test('a sender that is not there, or that several accounts have by this name, is not guessed on the command line', async ({
+  tenant,
+  other,
+  cliJson,
+}) => {
   for (const words of [
     ['lanes', 'pause'],
     ['senders', 'remove'],
     ['stats', '--sender'],
     ['messages', 'list', '--sender'],
   ]) {
-    expect(await cli(...words, '+491799999999')).toMatchObject({
+    expect(await cliJson(...words, '+491799999999')).toMatchObject({
       code: 1,
       stderr:
         'error: "+491799999999" is not a sender; name it by its number, its name or its id, see `senders list`.\n',
@@ -193,36 +180,40 @@ test('a sender that is not there, or that several accounts have by this name, is
     ['senders', 'remove'],
     ['stats', '--sender'],
   ]) {
-    expect(await cli(...words, 'cloud')).toMatchObject({
+    expect(await cliJson(...words, 'cloud')).toMatchObject({
       code: 1,
       stderr: `error: Several senders are called "cloud": ${ids.join(', ')}; name one by its number or its id.\n`,
     })
   }
 })
 
-test('a sender whose token has expired is paused, given a new one, and sends what waited', async () => {
+test('a sender whose token has expired is paused, given a new one, and sends what waited', async ({
+  service,
+  tenant,
+  admin,
+  cliJson,
+}) => {
   await fetch(`${service.simulator.url}/_control`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ match: { to: '491700001009' }, behaviour: 'token-expired', count: 1 }),
   })
-  const id = await send('+491700001009')
+  const id = await sendTo(service, tenant, '+491700001009')
   await eventually(async () => {
-    const { json } = await cli('lanes', 'list', '--account', String(tenant.account))
+    const { json } = await cliJson('lanes', 'list', '--account', String(tenant.account))
     return laneList.parse(json).find((lane) => lane.lane === tenant.partnerLane)?.paused === true
   }, 'the lane is paused')
-  expect((await cli('senders', 'renew', '999', '--token', 'fresh')).code).toBe(1)
-  const renewed = await cli('senders', 'renew', String(tenant.partnerLane), '--token', 'fresh')
+  expect((await cliJson('senders', 'renew', '999', '--token', 'fresh')).code).toBe(1)
+  const renewed = await cliJson('senders', 'renew', String(tenant.partnerLane), '--token', 'fresh')
   expect(renewed.code).toBe(0)
   expect(renewed.stdout).not.toContain('fresh')
-  expect(await statusOf(id)).toBe('queued')
+  expect((await deliveryOf(service, tenant, id)).status).toBe('queued')
   await admin.post(`/admin/lanes/${tenant.partnerLane}/resume`)
-  await reaches(id, 'read')
+  await reaches(service, tenant, id, 'read')
 })
 
-test('a reason that is a sentence is listed in one line with who paused the lane', async () => {
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
-  await runCli(['lanes', 'pause', String(tenant.partnerLane), '--reason', 'The token has expired.'], env)
-  expect((await runCli(['lanes', 'list'], env)).stdout).toMatch(/The token has expired, by \w/)
-  await runCli(['lanes', 'resume', String(tenant.partnerLane)], env)
+test('a reason that is a sentence is listed in one line with who paused the lane', async ({ tenant, cli }) => {
+  await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'The token has expired.')
+  expect((await cli('lanes', 'list')).stdout).toMatch(/The token has expired, by \w/)
+  await cli('lanes', 'resume', String(tenant.partnerLane))
 })

@@ -1,14 +1,14 @@
 // Pins: a lane whose jobs wait although nothing holds it is reopened, and only such a lane. Real: Redis, a worker that
 // waits for an answer that never comes.
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import { timesReopened } from '../../src/lanes/wake.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createWatchdog } from '../../src/worker/recovery/sweep.ts'
 import { silentLog } from '../support/app.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { reaches, sendTo } from '../support/messages.ts'
-import { type Service, startService } from '../support/service.ts'
 import { listenFor } from '../support/state/accounts.ts'
 import { hangNextLook } from '../support/state/lanes.ts'
 import { cooldownOf } from '../support/state/messages.ts'
@@ -16,15 +16,7 @@ import { eventually } from '../support/wait.ts'
 
 const SILENT_MS = 300
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
-afterAll(async () => {
-  await service?.close()
-})
-
-function newWatchdog() {
+const test = serviceTest().extend('newWatchdog', { scope: 'file' }, ({ service }) => () => {
   const asked: number[] = []
   const listener = connectWithRetry(service.server.url)
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
@@ -37,7 +29,7 @@ function newWatchdog() {
     if (state) await watchdog.see(state)
   }
   return { asked, look, begin: () => listenFor(listener, 'laneToReopen'), stop: () => listener.disconnect() }
-}
+})
 
 /** Looks at lanes, side by side, for longer than they may be silent. Nothing is to happen, so only time can end it. */
 async function lookFor(look: (lane: number) => Promise<void>, lanes: readonly number[]): Promise<void> {
@@ -47,7 +39,7 @@ async function lookFor(look: (lane: number) => Promise<void>, lanes: readonly nu
   }
 }
 
-test('a lane of which nothing is taken any more is reopened, counted, and sends', async () => {
+test('a lane of which nothing is taken any more is reopened, counted, and sends', async ({ service, newWatchdog }) => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await reaches(service, tenant, await sendTo(service, tenant, '+491700002001'), 'read')
@@ -64,7 +56,7 @@ test('a lane of which nothing is taken any more is reopened, counted, and sends'
   stop()
 })
 
-test('a lane that is paused, in a cooldown, at its pace, or empty is left alone', async () => {
+test('a lane that is paused, in a cooldown, at its pace, or empty is left alone', async ({ service, newWatchdog }) => {
   const [paused, cooling, slow, empty] = await Promise.all([1, 2, 3, 4].map(() => service.addTenant()))
   if (!paused || !cooling || !slow || !empty) throw new Error('no tenants')
   await (await paused.apiWith('admin')).post(`/admin/lanes/${paused.partnerLane}/pause`)

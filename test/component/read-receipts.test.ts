@@ -1,32 +1,33 @@
 // Pins: marking a received message as read asks WhatsApp once, with the right key only, and says what went wrong; kinds of
 // interactive messages that only the Cloud API has arrive there, and answers to a flow come as data. Real: Redis, HTTP,
 // producer, worker, simulator.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { findSender } from '../../src/accounts/senders.ts'
 import { messages } from '../../src/producer/api/messages/routes.ts'
 import { errorOf } from '../support/api-error.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { acknowledgedId, reaches } from '../support/messages.ts'
-import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { receiveInbound } from '../support/simulator-wires.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { control } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: Service
-let tenant: Tenant
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
-})
-afterAll(() => service?.close())
+const test = serviceTest({ provider: 'cloud-api' })
+  .extend('receive', { scope: 'file' }, ({ service, tenant }) => async (more: object = {}) => {
+    const sender = await findSender(service.redis, tenant.cloudLane)
+    const body = { sender: sender?.phone_number_id, from: '+447700900161', ...more }
+    return (await receiveInbound(service.simulator.url, body)).id
+  })
+  .extend('mark', { scope: 'file' }, ({ api }) => (id: string, body: object = {}, key?: string) => {
+    return (key === undefined ? api : api.as(key)).post(`/messages/${id}/read`, body)
+  })
 
-const receive = async (more: object = {}): Promise<string> => {
-  const body = { sender: `${PHONE_NUMBER_ID}1`, from: '+447700900161', ...more }
-  return (await receiveInbound(service.simulator.url, body)).id
-}
-const mark = (id: string, body: object = {}, key = tenant.apiKey) =>
-  service.api.as(key).post(`/messages/${id}/read`, body)
-
-test('a received message is marked, again without harm, and of no other account', async () => {
+test('a received message is marked, again without harm, and of no other account', async ({
+  service,
+  tenant,
+  receive,
+  mark,
+}) => {
   const id = await receive()
   expect((await mark(id)).status).toBe(200)
   expect((await mark(id, { typing: true })).status).toBe(200)
@@ -36,7 +37,7 @@ test('a received message is marked, again without harm, and of no other account'
   expect(errorOf(await mark(id, { typng: true })).code).toBe('invalid_request')
 })
 
-test('a message that was sent, or that WhatsApp does not know, cannot be marked', async () => {
+test('a message that was sent, or that WhatsApp does not know, cannot be marked', async ({ service, tenant, mark }) => {
   const body = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+447700900161', type: 'text' }
   const sent = await service.post('/sendservicemessages/sendmessages', {
     ...{ ...body, text: { body: 'Hello' }, api_key: tenant.apiKey },
@@ -44,7 +45,7 @@ test('a message that was sent, or that WhatsApp does not know, cannot be marked'
   expect(errorOf(await mark(acknowledgedId(sent))).code).toBe('not_found')
 })
 
-test('what a removed sender has received cannot be marked any more', async () => {
+test('what a removed sender has received cannot be marked any more', async ({ service, tenant, receive, mark }) => {
   const id = await receive()
   const record = senderRecord(service.redis, tenant.cloudLane)
   await record.change({ removed_at: Date.now() })
@@ -53,7 +54,7 @@ test('what a removed sender has received cannot be marked any more', async () =>
   await eventually(async () => (await mark(id)).status === 200, 'it is back')
 })
 
-test('the answers to a flow come as data, beside their text', async () => {
+test('the answers to a flow come as data, beside their text', async ({ tenant, receive }) => {
   const text = JSON.stringify({ flow_token: 'order-77', day: 'Monday', times: ['8', '9'] })
   const id = await receive({ type: 'flow_reply', text })
   const { data } = await tenant.api.call(messages.show, { params: { id } })
@@ -64,7 +65,7 @@ test('the answers to a flow come as data, beside their text', async () => {
   })
 })
 
-test.each([
+test.for<[string, object]>([
   ['flow', { body: { text: 'When?' }, action: { name: 'flow', parameters: { flow_id: '1', flow_cta: 'Open' } } }],
   ['product', { action: { catalog_id: '1', product_retailer_id: 'shoe' } }],
   [
@@ -79,7 +80,7 @@ test.each([
   ['button', { body: { text: 'Yes?' }, action: { buttons: [{ type: 'reply', reply: { id: 'y', title: 'Yes' } }] } }],
 ])(
   '%s, a kind or form that only the Cloud API takes, is delivered there and refused elsewhere',
-  async (type, parts) => {
+  async ([type, parts], { service, tenant }) => {
     const body = {
       ...{ messaging_product: 'chatapp', recipient_type: 'individual', to: '+447700900161', type: 'interactive' },
       ...{ interactive: { type, ...parts }, api_key: tenant.apiKey },
@@ -91,7 +92,7 @@ test.each([
   },
 )
 
-test('a WhatsApp that does not answer is told as such', async () => {
+test('a WhatsApp that does not answer is told as such', async ({ service, receive, mark }) => {
   const id = await receive()
   await control(service, { clear: true })
   await service.simulator.close()

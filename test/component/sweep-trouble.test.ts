@@ -1,23 +1,22 @@
 // Pins: records that cannot be read keep the sweep from none of the others, however many they are. Real: Redis, HTTP,
 // producer, worker.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { newUlid } from '../../src/kernel/message-id.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { markLane } from '../../src/lanes/wake.ts'
 import { claim } from '../support/claim.ts'
-import { type Service, startService } from '../support/service.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
-afterAll(() => service?.close())
+const test = serviceTest()
 
-test('hundreds of broken records are put off, and the sound one behind them is looked at', async () => {
+test('hundreds of broken records are put off, and the sound one behind them is looked at', async ({
+  service,
+  tenant,
+}) => {
   const { redis } = service
-  const { cloudLane: lane } = await service.addTenant()
+  const { cloudLane: lane } = tenant
   const broken = Array.from({ length: 250 }, () => newUlid(Date.now()))
   for (const ulid of broken) {
     await messageRecord(redis, { lane, ulid }).change({ s: 'c', k: 'broken' })

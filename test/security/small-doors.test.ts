@@ -1,30 +1,24 @@
 // Pins small things that a reviewer found: headers of answers, cells of CSV, what a terminal is sent, ids in log lines, and
 // pages that talk to the simulator. Real: Redis, HTTP, producer, simulator.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { printableJson } from '../../src/cli/print.ts'
 import { csvLine } from '../../src/files/csv.ts'
 import { withoutNumbers } from '../../src/kernel/masked.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
+import { serviceTest } from '../support/fixtures.ts'
 
-let service: Service
-let tenant: Tenant
-beforeAll(async () => {
-  service = await startService({ worker: false })
-  tenant = await service.addTenant()
-})
-afterAll(() => service?.close())
+const test = serviceTest({ worker: false })
 
-test.each([
+test.for([
   ['POST', '/chatappbusiness/fetchmessageinfo', 404],
   ['POST', '/sendservicemessages/sendmessages', 400],
   ['GET', '/messages', 200],
   ['GET', '/admin/people/447700900123', 403],
   ['GET', '/nowhere', 404],
   ['DELETE', '/messages', 405],
-])(
+] as const)(
   'the answer of %s %s is kept by nobody, sniffed by no browser and tells no address',
-  async (method, path, status) => {
+  async ([method, path, status], { tenant }) => {
     const body = method === 'POST' ? { api_key: tenant.apiKey, message_id: 'x' } : undefined
     const answer = await tenant.api.request(method, path, body)
     expect(answer.status).toBe(status)
@@ -37,7 +31,7 @@ test.each([
   },
 )
 
-test('what is no JSON is not sniffed either', async () => {
+test('what is no JSON is not sniffed either', async ({ service }) => {
   const shake = await fetch(
     `${service.url}/webhooks/cloud-api?hub.mode=subscribe&hub.verify_token=verify-token&hub.challenge=%3Cscript%3E`,
   )

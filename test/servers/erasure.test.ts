@@ -1,27 +1,24 @@
 // Pins: a person is forgotten among a million messages in under 5 s. Real: Redis, HTTP, producer, worker.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { fillLane } from '../support/filled-lane.ts'
+import { serviceTest } from '../support/fixtures.ts'
 import { slowness } from '../support/machine.ts'
-import { type Service, startService, type Tenant } from '../support/service.ts'
 import { messageRecord } from '../support/state/messages.ts'
 
 const TOTAL = 1_000_000
 const MOST_MS = 5_000
 const PHONE = '491520990001'
 
-let service: Service
-let tenant: Tenant
-beforeAll(async () => {
-  service = await startService()
-  tenant = await service.addTenant()
-})
-afterAll(() => service?.close())
+const test = serviceTest()
 
-test('a person is forgotten among a million messages in under 5 s of two quiet cores', async () => {
+test('a person is forgotten among a million messages in under 5 s of two quiet cores', async ({
+  service,
+  tenant,
+  admin,
+}) => {
   const { redis } = service
   await redis.config('SET', 'appendfsync', 'no')
   const ulids = await fillLane(redis, tenant.partnerLane, { total: TOTAL, every: 10_000, phone: PHONE })
-  const admin = await tenant.apiWith('admin')
   const begunAt = performance.now()
   const answer = await admin.delete(`/admin/people/${PHONE}`)
   const tookMs = performance.now() - begunAt
