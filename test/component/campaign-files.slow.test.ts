@@ -224,7 +224,8 @@ describe('a person in an uploaded file', () => {
 
 test('a person who is in all rows of a file is erased from each', async () => {
   const id = await service.create({ rows: {} })
-  const rows = 20_000
+  // Twice the piece in which a file is read.
+  const rows = 5_000
   expect((await service.upload(id, `phone,name\n${'"4915201000001","A\nB"\n'.repeat(rows)}`)).status).toBe(200)
   const { rows_file = '' } = (await service.record(id)) ?? {}
   const files = openFolder(service.config.dataDir)
@@ -237,6 +238,8 @@ test('a person who is in all rows of a file is erased from each', async () => {
 })
 
 describe('a file of rows', () => {
+  /** Ten times what one turn may take. */
+  const MANY = 6_000
   const check = async (rows: string, type = 'text/csv') => {
     const id = await service.create({ rows: {} })
     expect((await service.upload(id, rows, type)).status).toBe(200)
@@ -246,7 +249,7 @@ describe('a file of rows', () => {
 
   test('with more than 1,000 columns blocks the campaign', async () => {
     await service.startWorker()
-    const { state, preflight } = await check(`phone,name${',c'.repeat(29_000)}\n${'1\n'.repeat(30_000)}`)
+    const { state, preflight } = await check(`phone,name${',c'.repeat(29_000)}\n${'1\n'.repeat(3_000)}`)
     expect(state).toBe('blocked')
     expect(preflight?.problems).toEqual([
       { path: 'recipients.rows', message: 'the file has 29002 columns, at most 1000 are allowed' },
@@ -254,26 +257,28 @@ describe('a file of rows', () => {
   })
 
   test.each([
-    ['csv', `phone,name${',c'.repeat(900)}\n${'1\n'.repeat(30_000)}`],
-    ['ndjson', '{"phone":"1"}\n'.repeat(30_000)],
+    ['csv', `phone,name${',c'.repeat(900)}\n${'1\n'.repeat(MANY)}`],
+    ['ndjson', '{"phone":"1"}\n'.repeat(MANY)],
   ])('of many short rows (%s) lets everything else have its turn', async (format, rows) => {
     const id = { lane: 1, number: 999_999 }
     const folder = join(service.config.dataDir, campaignFolder(id))
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, `rows.${format}`), rows)
     let [inThisTurn, most, all] = [0, 0, 0]
+    const kinds = new Set<string>()
     const turn = () => {
       inThisTurn = 0
-      if (all < 30_000) setImmediate(turn)
+      if (all < MANY) setImmediate(turn)
     }
     turn()
     for await (const row of readRows(openFolder(service.config.dataDir), id, `rows.${format}`, ['phone'])) {
       all += 1
       inThisTurn += 1
       most = Math.max(most, inThisTurn)
-      expect(row.kind).toBe('row')
+      kinds.add(row.kind)
     }
-    expect(all).toBe(30_000)
+    expect([...kinds]).toEqual(['row'])
+    expect(all).toBe(MANY)
     expect(most).toBeLessThanOrEqual(600)
   })
 

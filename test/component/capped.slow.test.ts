@@ -74,10 +74,11 @@ const attemptOf = async (id: string): Promise<string> => {
 
 test('a campaign of whom 40 % have had enough runs through, and says how many they are', async () => {
   product.state.answer = (call, to) => (Number(to) % 5 < 2 ? graphError(400, CAPPED) : accepted(call, to))
-  const id = await started(500)
+  // More than the hundred that a share of failures is taken over.
+  const id = await started(200)
   const { progress, reason } = await service.reaches(id, 'done')
   expect(reason).toBeNull()
-  expect(progress).toMatchObject({ total: 500, failed: 200, capped: 200, sent: 300 })
+  expect(progress).toMatchObject({ total: 200, failed: 80, capped: 80, sent: 120 })
 })
 
 test('neither a requeue nor a resume sends to them before that is over, and both say how many they skip', async () => {
@@ -186,7 +187,7 @@ test('one that WhatsApp reports later, twice, is tried again once', async () => 
 test('who has had enough keeps nobody waiting who stands behind them in the list', async () => {
   const { tag, phones } = await service.addPeople(400)
   const { redis, lane } = service
-  await Promise.all(phones.slice(0, 350).map((phone) => cap(redis, { lane }, phone, { forMs: 60_000 })))
+  await Promise.all(phones.slice(0, 350).map((phone) => cap(redis, { lane }, phone, { forMs: 30_000 })))
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
   await eventually(async () => (await service.show(id)).progress.sent === 50 || undefined, 'the others are sent')
