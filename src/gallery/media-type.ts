@@ -1,7 +1,6 @@
 // What kind of file it really is, from its bytes: neither the name nor what the client declares is trusted.
 
 import { open } from 'node:fs/promises'
-import { fileTypeFromFile } from 'file-type'
 
 /** What a file is, found from its bytes. */
 export interface MediaType {
@@ -26,6 +25,8 @@ const SAME_AS = new Map([['audio/x-m4a', 'audio/mp4']])
 /** The type of a file on disk. `name` gives the extension where the bytes do not, as for all kinds of text. */
 export async function mediaTypeOf(path: string, name: string): Promise<MediaType> {
   const named = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase()
+  // Loaded with the first file: most processes never see one.
+  const { fileTypeFromFile } = await import('file-type')
   const found = await fileTypeFromFile(path)
   if (found === undefined) {
     return (await isText(path))

@@ -1,20 +1,15 @@
 // What is checked once Redis answers and before anything is served or sent: the Redis itself, the senders it holds, and the
-// keys that its numbers and texts are sealed with. Also which errors of a start are meant for the person at the terminal.
+// keys that its numbers and texts are sealed with.
 
 import { listSenders } from '../accounts/senders.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
-import { type Config, ConfigError, unknownSettings } from '../kernel/config.ts'
+import { type Config, ConfigError } from '../kernel/config.ts'
 import { isPlainAddress } from '../kernel/config-checks.ts'
-import type { Log } from '../kernel/log.ts'
-import { ownNodeProblem } from '../kernel/node-line.ts'
 import { shownRedis } from '../kernel/redis-address.ts'
-import { DataKeyError } from '../kernel/sealed.ts'
-import { SecretKeyError } from '../kernel/secret-keys.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
 import { noteDataKeys } from '../redis/data-keys.ts'
 import { nameInstallation } from '../redis/installation.ts'
-import { migrate, NewerLayoutError } from '../redis/migrations.ts'
-import { UnsafeRedisError } from '../redis/safety.ts'
+import { migrate } from '../redis/migrations.ts'
 import { StartError } from './start-error.ts'
 
 const PING_LIMIT_MS = 5_000
@@ -78,28 +73,4 @@ async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis
 function named(senders: readonly { id: number }[]): string {
   const ids = senders.slice(0, NAMED_MAX).map(({ id }) => String(id))
   return `${senders.length === 1 ? 'sender' : 'senders'} ${ids.join(', ')}${senders.length > NAMED_MAX ? ' and others' : ''}`
-}
-
-/**
- * Logs the name of every variable that begins with LANEWAY_ and is no setting, as a misspelt one has no effect. It does not
- * refuse the start: an older version may be started with the environment of a newer one. Values may be secrets.
- */
-export function warnOfUnknownSettings(log: Log): void {
-  const variables = unknownSettings()
-  if (variables.length > 0) log.warn({ variables }, 'settings.unknown')
-}
-
-/** Logs that the Node which runs this process gets no security fixes, or lacks some. It does not refuse the start. */
-export function warnOfNode(log: Log, problem = ownNodeProblem()): void {
-  if (problem !== undefined) log.warn({ problem }, 'node.outdated')
-}
-
-/** The sentence to print for an error that the person at the terminal can mend; undefined for an unexpected one. */
-export function startupErrorMessage(error: unknown): string | undefined {
-  const isExpected = [ConfigError, StartError, UnsafeRedisError, NewerLayoutError, SecretKeyError, DataKeyError].some(
-    (kind) => error instanceof kind,
-  )
-  // ListenError is the producer's; by name, so that a worker process does not load the producer for it.
-  if (error instanceof Error && (isExpected || error.name === 'ListenError')) return error.message
-  return undefined
 }

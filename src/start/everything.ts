@@ -8,15 +8,13 @@ import { type Config, loadConfig, startedByNpm } from '../kernel/config.ts'
 import { createLog, type Log } from '../kernel/log.ts'
 import { ownNodeProblem } from '../kernel/node-line.ts'
 import type { DemoSwitch } from '../producer/api/console/handlers.ts'
-import { checkRedis } from '../redis/safety.ts'
-import { checkData, pingRedis, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { openDataFolder } from './data-folder.ts'
-import { startEmbeddedRedis } from './embedded-redis.ts'
 import { createLifecycle, type Lifecycle, restartProcess, StopRequested } from './lifecycle.ts'
-import { assertCanListen, startMetricsPort } from './ports.ts'
+import { assertCanListen } from './ports.ts'
 import { waitUntil } from './processes.ts'
-import { StartError } from './start-error.ts'
+import { StartError, startupErrorMessage } from './start-error.ts'
+import { warnOfNode, warnOfUnknownSettings } from './warnings.ts'
 
 /** A worker is known from its first heartbeat on, within its first second; the rest is for a slow machine. */
 const READY_LIMIT_MS = 30_000
@@ -77,8 +75,9 @@ async function startAll(config: Config, companion: Companion, parent: number, li
   )
   companion.cleanUp(config.dataDir)
   await assertCanListen(config.host, config.port)
+  // What knows Redis is loaded only now: most refusals come before.
+  const { openRedis, startService } = await import('./service.ts')
   const redisUrl = await openRedis(config, life, log)
-  await checkData(config, redisUrl)
   const begun = config.production ? undefined : await companion.begin(config, redisUrl, life, log)
   const baseUrl = await startService(begun?.config ?? config, redisUrl, life, log, begun?.demo)
   await waitUntilReady(baseUrl)
@@ -88,57 +87,6 @@ async function startAll(config: Config, companion: Companion, parent: number, li
     rest: ['LANEWAY_ENV is production: no simulator, no demo data.'],
   }
   process.stdout.write(banner(baseUrl, lines))
-}
-
-async function openRedis(config: Config, life: Lifecycle, log: Log): Promise<string> {
-  if (config.redisUrl !== undefined) {
-    await pingRedis(config.redisUrl)
-    await checkRedis(config.redisUrl, config.production, log)
-    return config.redisUrl
-  }
-  const redis = await life.start(
-    'redis',
-    () => startEmbeddedRedis(config.dataDir, log),
-    (server) => ({ stop: server.stop, abandon: server.abandon }),
-  )
-  return redis.url
-}
-
-/**
- * Worker and producer, which share one telemetry; returns the producer's address. They stop together, because each may take
- * most of the 20 s that a stop has.
- */
-async function startService(config: Config, redisUrl: string, life: Lifecycle, log: Log, demo?: DemoSwitch) {
-  // Loaded only now: nearly all of the time that a start takes goes there, and most refusals come before.
-  const [{ createTelemetry }, { startWorker }, { startProducer }] = await Promise.all([
-    import('../telemetry/telemetry.ts'),
-    import('../worker/main.ts'),
-    import('../producer/main.ts'),
-  ])
-  const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
-  await life.start(
-    'metrics',
-    () => startMetricsPort(config, redisUrl, telemetry, log),
-    (port) => ({ announce: port.announce, stop: port.close }),
-  )
-  let stopped: Promise<void> | undefined
-  const stopWorker = await life.start(
-    'worker',
-    async () => {
-      const { close } = await startWorker(config, redisUrl, log, telemetry)
-      return () => {
-        stopped ??= close()
-        return stopped
-      }
-    },
-    (stop) => ({ stop }),
-  )
-  const producer = await life.start(
-    'producer',
-    () => startProducer(config, redisUrl, log, telemetry, demo),
-    (part) => ({ stop: () => Promise.all([part.close(), stopWorker()]) }),
-  )
-  return producer.url
 }
 
 /** Resolves when GET /readyz answers 200; a StartError with its last words otherwise. */

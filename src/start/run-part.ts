@@ -1,22 +1,11 @@
 // One part as a process of its own, any number of each: `npm run producer`, `npm run worker`, docker compose.
-import { type Config, ConfigError, loadConfig, startedByNpm } from '../kernel/config.ts'
-import { createLog, type Log } from '../kernel/log.ts'
-import { checkRedis } from '../redis/safety.ts'
-import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
-import { checkData, startupErrorMessage, warnOfNode, warnOfUnknownSettings } from './checks.ts'
+import { ConfigError, loadConfig, startedByNpm } from '../kernel/config.ts'
+import { createLog } from '../kernel/log.ts'
+import type { StartPart } from './begin-part.ts'
 import { openDataFolder } from './data-folder.ts'
-import { createLifecycle, type Lifecycle, StopRequested } from './lifecycle.ts'
-import { startMetricsPort } from './ports.ts'
-
-/** A start that is under way when a stop begins gets this long to finish, so that it can be stopped in order. */
-const START_GRACE_MS = 2_000
-
-type StartPart = (
-  config: Config,
-  redisUrl: string,
-  log: Log,
-  telemetry: Telemetry,
-) => Promise<{ close(): Promise<void> }>
+import { createLifecycle, StopRequested } from './lifecycle.ts'
+import { startupErrorMessage } from './start-error.ts'
+import { warnOfNode, warnOfUnknownSettings } from './warnings.ts'
 
 /** Runs the part until a signal ends it. Prints one sentence and exits with 1 when it cannot start. */
 export async function runPart(name: 'producer' | 'worker', startPart: StartPart): Promise<void> {
@@ -31,23 +20,9 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     warnOfNode(log)
     const life = createLifecycle(log, startedByNpm() ? process.ppid : 0)
     const settings = { ...config, dataDir: openDataFolder(config.dataDir) }
-    const telemetry = createTelemetry({ ofProcess: config.metricsPort !== undefined })
-    // First, so that health checks pass while the part waits for Redis.
-    await life.start(
-      'metrics',
-      () => startMetricsPort(config, redisUrl, telemetry, log),
-      (port) => ({ announce: port.announce, stop: port.close }),
-    )
-    const begin = async () => {
-      await checkRedis(redisUrl, config.production, log)
-      await checkData(config, redisUrl)
-      return startPart(settings, redisUrl, log, telemetry)
-    }
-    await life.start(
-      name,
-      () => unlessStopped(life, begin()),
-      (part) => ({ stop: () => part.close() }),
-    )
+    // Loaded once the settings are known to be good, which is what a start mostly fails for.
+    const { beginPart } = await import('./begin-part.ts')
+    await beginPart(name, settings, redisUrl, life, log, startPart)
   } catch (error) {
     if (error instanceof StopRequested) return
     const sentence = startupErrorMessage(error)
@@ -55,12 +30,4 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     process.stderr.write(`${sentence}\n`)
     process.exit(1)
   }
-}
-
-/** A part waits for a Redis that is away as long as it takes, but not when it is asked to stop. */
-function unlessStopped<T>(life: Lifecycle, begun: Promise<T>): Promise<T> {
-  const givenUp = new Promise<never>((_resolve, reject) => {
-    life.onStop(() => setTimeout(() => reject(new StopRequested()), START_GRACE_MS))
-  })
-  return Promise.race([begun, givenUp])
 }

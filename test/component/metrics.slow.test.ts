@@ -2,7 +2,7 @@
 // Redis next to nothing however often and at however many lanes. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
-import { startMetricsPort } from '../../src/start/ports.ts'
+import { startMetricsPort } from '../../src/start/metrics-port.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'

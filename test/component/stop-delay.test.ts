@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { startProducer } from '../../src/producer/main.ts'
-import { startMetricsPort } from '../../src/start/ports.ts'
+import { startMetricsPort } from '../../src/start/metrics-port.ts'
 import { createTelemetry } from '../../src/telemetry/telemetry.ts'
 import { silentLog } from '../support/app.ts'
 import { slowness } from '../support/machine.ts'

@@ -1,7 +1,7 @@
 // Pins: a Node past its end of life, or without known fixes, is named in one line, and no other.
 import { expect, test } from 'vitest'
 import { nodeProblem } from '../../src/kernel/node-line.ts'
-import { warnOfNode } from '../../src/start/checks.ts'
+import { warnOfNode } from '../../src/start/warnings.ts'
 import { keptLog } from '../support/app.ts'
 
 test.each([
