@@ -123,17 +123,40 @@ function neededBy(file: string): string[] {
     .map(([, , name = '']) => (name.startsWith('.') ? relative(SRC, join(dirname(join(SRC, file)), name)) : name))
 }
 
-test("the console's page loads only what a browser can run, and no schemas, which would double its scripts", () => {
-  const reached = new Map<string, string>()
-  const visit = (file: string, from: string): void => {
-    if (reached.has(file)) return
-    reached.set(file, from)
-    if (/\.tsx?$/.test(file)) for (const needed of neededBy(file)) visit(needed, file)
+/** The file, and all files and packages that are loaded with it; not what it imports later, in the middle of its code. */
+function loadedWith(file: string): string[] {
+  const reached = new Set<string>()
+  const visit = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    if (/\.tsx?$/.test(name)) for (const needed of neededBy(name)) visit(needed)
   }
-  visit('../packages/console/src/main.tsx', '')
-  expect(reached.has('../packages/console/src/pages/campaign-new.tsx')).toBe(true)
-  const packages = [...reached.keys()].filter((name) => !/\.(tsx?|css)$/.test(name))
+  visit(file)
+  return [...reached]
+}
+
+test("the console's page loads only what a browser can run, and no schemas, which would double its scripts", () => {
+  const loaded = loadedWith('../packages/console/src/main.tsx')
+  expect(loaded).toContain('../packages/console/src/pages/campaign-new.tsx')
+  const packages = loaded.filter((name) => !/\.(tsx?|css)$/.test(name))
   expect(packages.filter((name) => !/^(@preact\/signals|preact(\/\w+)?)$/.test(name))).toEqual([])
+})
+
+test.each(['start/run-part.ts', 'start/everything.ts'])(
+  '%s loads nothing that knows Redis, as most starts that are refused need none',
+  (file) => {
+    const loaded = loadedWith(file)
+    expect(loaded).toContain('kernel/config.ts')
+    const files = loaded.filter((name) => name.endsWith('.ts'))
+    expect(files.filter((name) => !['kernel', 'start'].includes(roomOf(name)))).toEqual([])
+    expect(loaded).not.toContain('ioredis')
+  },
+)
+
+test('producer and worker start without what few of them ever need', () => {
+  const loaded = [...loadedWith('producer/main.ts'), ...loadedWith('worker/main.ts')]
+  expect(loaded).toContain('bullmq')
+  expect(loaded.filter((name) => /^(@bull-board|@aws-sdk|file-type)/.test(name))).toEqual([])
 })
 
 test('files do not import each other in a circle', () => {
