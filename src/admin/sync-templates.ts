@@ -199,7 +199,7 @@ const hourly = (): number => HOUR_MS + Math.floor(Math.random() * 300_000)
 /** WhatsApp throttles: the sync continues after the backoff. */
 async function backOff(deps: SyncDeps, synced: SyncedAccount, ms: number): Promise<SyncEnd> {
   const nextMs = Math.max(1_000, ms)
-  const sentence = 'WhatsApp is asked too often; the list goes on by itself.'
+  const sentence = 'WhatsApp throttles the requests; the sync goes on by itself.'
   const problem = { state: 'waiting', problem: THROTTLED, sentence } as const
   await writeTemplateSync(deps.redis, synced, { ...problem, again_at: (await nowOf(deps)) + nextMs })
   return { nextMs }

@@ -80,7 +80,7 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
       takenAt = performance.now()
       away = ''
     } catch (error) {
-      away = isRedisAway(error) ? 'Redis cannot be reached and is asked again each second.' : sentenceOf(error)
+      away = isRedisAway(error) ? 'Redis cannot be reached and is tried again each second.' : sentenceOf(error)
     }
     if (!quit.signal.aborted) draw()
   }

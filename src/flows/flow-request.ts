@@ -30,8 +30,8 @@ export const isErrorReport = ({ data }: FlowRequest): boolean => data?.error !==
 /** The settings as they are shown. */
 export const flowSettingsSchema = z
   .strictObject({
-    address: z.string().nullable().describe('Where the account’s own server is asked; null: nowhere.'),
-    secrets: z.int().describe('How many secrets sign what is asked.'),
+    address: z.string().nullable().describe('The address of the account’s own server; null: none.'),
+    secrets: z.int().describe('How many secrets sign the requests to it.'),
     keys: z
       .array(
         z.strictObject({

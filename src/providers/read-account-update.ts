@@ -36,7 +36,7 @@ export function readAccountUpdate(field: string, value: unknown): Read {
     field: named,
     isKnown: false,
     event: data?.event,
-    sentence: `WhatsApp told something about “${named}” that Laneway does not know.`,
+    sentence: `WhatsApp reported something about “${named}” that Laneway does not know.`,
     details: { holds: shapeOf(value) },
     changes: [],
     ...(data?.metadata && { phoneNumberId: data.metadata.phone_number_id }),

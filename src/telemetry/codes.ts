@@ -18,7 +18,7 @@ const OWN: Readonly<Record<string, string>> = {
   woken_late: 'it came to its turn too late',
   missed_slot: 'it missed the time at which it was to leave',
   timeout: 'the provider did not answer in time',
-  worker_late: 'no answer was read in time while the worker itself stood still',
+  worker_late: 'no answer was read in time while the worker itself stalled',
   reset: 'the provider cut the connection',
   refused: 'the provider took no connection',
   name_not_found: "the name of the provider's host was not found",

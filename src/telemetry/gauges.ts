@@ -30,13 +30,13 @@ const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value
     'How long the next of them has waited; 0: none waits.',
     ({ intake }) => intake.oldestSeconds,
   ],
-  ['laneway_events_endpoints', 'Endpoints that are told of events.', ofEvents('enabled')],
+  ['laneway_events_endpoints', 'Endpoints that get events.', ofEvents('enabled')],
   ['laneway_events_endpoints_failing', 'Of these, those that took nothing at their last try.', ofEvents('failing')],
   ['laneway_events_endpoints_disabled', 'Endpoints that are disabled and get no events.', ofEvents('disabled')],
   ['laneway_events_retrying', 'Deliveries that wait to be tried again.', ofEvents('retrying')],
   [
     'laneway_events_oldest_seconds',
-    'Age of the oldest event that an enabled endpoint was not told of at all; 0: none.',
+    'Age of the oldest event that was not delivered to an enabled endpoint at all; 0: none.',
     ofEvents('oldest_seconds'),
   ],
   [

@@ -150,7 +150,7 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
   {
     name: 'laneway_lane_restricted',
-    help: '1 while WhatsApp lets the number send nothing, as webhooks have told; else missing.',
+    help: '1 while WhatsApp lets the number send nothing, as webhooks have reported; else missing.',
     values: ({ lanes }) => (lanes.some(({ isRestricted }) => isRestricted) ? [['', 1]] : []),
   },
   {

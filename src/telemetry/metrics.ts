@@ -65,7 +65,7 @@ export function createMetrics(registry: Registry, labelOf: LaneLabels): Observer
   )
   const notices = counter(
     'laneway_notices_total',
-    'What WhatsApp told besides messages, by field of its webhook and its own word; of this process.',
+    'Notices of WhatsApp besides messages, by field of its webhook and its own word; of this process.',
     ...(['field', 'event'] as const),
   )
   // Prometheus registers an increase only of a series that was there before.

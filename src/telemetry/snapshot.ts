@@ -128,8 +128,8 @@ export const snapshotSchema = z
       }),
     ),
     lost_workers: z
-      .array(z.strictObject({ ...workerFields, lost_s: amount.describe('Since it was last heard of.') }))
-      .describe('Those of the last hour that are neither heard of any more nor stopped in order.'),
+      .array(z.strictObject({ ...workerFields, lost_s: amount.describe('Since its last report.') }))
+      .describe('Those of the last hour that have stopped reporting without an orderly stop.'),
     node_problems: z
       .array(z.string())
       .describe('Why the Node of this producer or of a worker should be renewed, each reason once.'),

@@ -260,7 +260,7 @@ test('a server that is not there, and one that asks to wait, are told apart', as
   })
   await withServer({ status: 429, body: JSON.stringify({ error: { code: 80007, message: 'x' } }) }, async (url) => {
     await reachedAt(url)
-    expect((await check()).of('number')?.sentence).toContain('asked too often')
+    expect((await check()).of('number')?.sentence).toContain('throttles requests')
   })
 })
 

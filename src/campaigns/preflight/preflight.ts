@@ -294,5 +294,5 @@ async function report(
 /** What went wrong with the files, without their path on the server. */
 function unreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-  return `the recipients could not be read or written down on the server${code}; its log tells more`
+  return `the recipients could not be read or written down on the server${code}; see its log`
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const findingSchema = z
   .strictObject({
-    what: z.string().describe('What was looked at, such as `token` or `webhook_subscription`.'),
+    what: z.string().describe('What was checked, such as `token` or `webhook_subscription`.'),
     state: z
       .enum(['good', 'warning', 'missing', 'unknown'])
       .describe(
@@ -110,7 +110,7 @@ const GIVE_ACCOUNT =
 function notKnown(what: string, asked: Exclude<Asked<unknown>, { kind: 'known' }>, todo: string): Finding {
   if (asked.kind === 'unanswered') {
     return asked.cause === 'throttled'
-      ? unknown(what, 'WhatsApp is asked too often at the moment.', 'Check again in some minutes.')
+      ? unknown(what, 'WhatsApp throttles requests at the moment.', 'Check again in some minutes.')
       : unknown(what, `WhatsApp gave no answer (${asked.cause}).`, 'Check the address of the sender and the network.')
   }
   if (asked.code === 190) return missing(what, 'WhatsApp does not take the token.', NEW_TOKEN)

@@ -36,7 +36,7 @@ export const senderDocumentSchema = z
     ),
     quality: z.string().nullable().describe('`FLAGGED` while WhatsApp warns that people dislike its messages.'),
     verified_name: z.string().nullable().describe('The name that WhatsApp approved last.'),
-    restricted: z.string().nullable().describe('Why WhatsApp lets it send nothing, as webhooks have told.'),
+    restricted: z.string().nullable().describe('Why WhatsApp lets it send nothing, as webhooks have reported.'),
     honours_idempotency: z.boolean(),
     default: z.boolean().describe('Whether service messages of the account leave from it.'),
   })

@@ -125,7 +125,7 @@ export function outcomeOf(end: CallEnd): Outcome {
           code: end.cause,
           sentence:
             end.cause === WORKER_LATE
-              ? 'No answer was read in time, while the worker itself stood still; the message may have been sent.'
+              ? 'No answer was read in time, while the worker itself stalled; the message may have been sent.'
               : `The provider gave no answer (${end.cause}); the message may have been sent.`,
         },
       }

@@ -12,7 +12,7 @@ export const templateSyncDocumentSchema = z
     problem: z
       .strictObject({ code: z.string(), sentence: z.string() })
       .nullable()
-      .describe('Why it waits or failed; `throttled`: WhatsApp is asked too often.'),
+      .describe('Why it waits or failed; `throttled`: WhatsApp throttles the requests.'),
     asked_at: time,
     began_at: time,
     ended_at: time,

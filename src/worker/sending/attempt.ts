@@ -259,5 +259,5 @@ const notAsked = (problem: Problem = wokenLate): Outcome => ({ kind: 'not_asked'
 
 const wokenLate: Problem = {
   code: 'woken_late',
-  sentence: 'Its turn came too late, as when its worker stood still; it is tried again.',
+  sentence: 'Its turn came too late, as when its worker stalled; it is tried again.',
 }
