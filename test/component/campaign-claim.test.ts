@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { mostFrequentCode } from '../../src/campaigns/fan-out/frequent-code.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { type MessageId, newUlid } from '../../src/kernel/message-id.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
@@ -287,6 +288,18 @@ describe('of those without proof, those that a worker died with', () => {
     expect(await lost()).toBe(1)
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect(await lost()).toBe(1)
+  })
+
+  test('are not named as the reason when the campaign is paused', async () => {
+    const campaign = await campaignIn('check', 'pass')
+    await moveCampaign(redis, campaign, 'start', KEEP_MS, { begins: true })
+    const late = { code: WORKER_LATE, sentence: 'No answer was read in time.' }
+    for (const why of [late, workerLost, late, problem]) {
+      const id = newId()
+      await claim(redis, id, 'A1', message(campaign.number), times)
+      await setUnconfirmed(redis, id, 'A1', { problem: why, waitMs: 0 })
+    }
+    expect(await mostFrequentCode(redis, campaign)).toBe('a parameter is not valid (code 100)')
   })
 
   test('are not those that the provider left without an answer', async () => {

@@ -1,6 +1,7 @@
 // The most frequent failure code among a campaign's latest messages, read once, when the circuit breaker pauses it.
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
+import { OWN_DOUBTS } from '../../model/messages/outcome.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, requeueableKey } from '../../redis/keys.ts'
@@ -18,7 +19,7 @@ export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignI
   for (const record of await archiveOf(redis).find({ lane, ulids }, 'progress')) {
     if (record === undefined || record instanceof Error) continue
     const { run, code } = record
-    if (run !== number || !code || isOfRecipient(code)) continue
+    if (run !== number || !code || isExempt(code)) continue
     counts.set(code, (counts.get(code) ?? 0) + 1)
   }
   const [most] = [...counts].sort(([, a], [, b]) => b - a)
@@ -26,5 +27,8 @@ export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignI
   return /^\d+$/.test(most[0]) ? inWords(most[0]) : `no code of WhatsApp (${most[0]})`
 }
 
-/** Those are not counted as failures. */
-const isOfRecipient = (code: string): boolean => PROVIDER_CODES.get(Number(code))?.concerns === 'recipient'
+/** The circuit breaker does not count these either: `isExempt` in message-lifecycle.lua. */
+const isExempt = (code: string): boolean =>
+  PROVIDER_CODES.get(Number(code))?.concerns === 'recipient' || OWN_CODES.has(code)
+
+const OWN_CODES: ReadonlySet<string> = new Set(Object.values(OWN_DOUBTS))

@@ -5,7 +5,7 @@ import { ASIDE } from '../../model/campaigns/counts.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { HISTORY } from '../../model/messages/history.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../../model/messages/lifecycle.ts'
-import { recordLost, WORKER_LATE, workerLost } from '../../model/messages/outcome.ts'
+import { OWN_DOUBTS } from '../../model/messages/outcome.ts'
 import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { JOB, META } from '../bullmq/layout.ts'
@@ -33,11 +33,9 @@ const line = [
   `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')
-/** Codes of ours that say nothing about the campaign of a message. */
-const CODE = { workerLost: workerLost.code, workerLate: WORKER_LATE, recordLost: recordLost.code }
 /** The kinds of moves, each by its own name. */
 const MOVE = Object.fromEntries(Object.keys(MESSAGE_MOVES).map((kind) => [kind, kind]))
-const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, CODE, MOVE } }
+const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, CODE: OWN_DOUBTS, MOVE } }
 
 /** The same as `defineScript`, of a script that reads these constants, and perhaps tables of its own. */
 export const defineMessageScript = (module: string, name: string, names: Constants['names'] = {}): Script =>

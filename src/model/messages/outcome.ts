@@ -52,6 +52,12 @@ export const recordLost: Problem = {
   sentence: 'Its record was gone before the outcome was known; the message may have been sent.',
 }
 
+/**
+ * Our own codes of an attempt in doubt. They show nothing about the provider or the message, so the circuit breaker of a campaign
+ * neither counts nor names them.
+ */
+export const OWN_DOUBTS = { workerLost: workerLost.code, workerLate: WORKER_LATE, recordLost: recordLost.code } as const
+
 /** Nobody had claimed it when its recipient was erased. */
 export const personErased: Problem = {
   code: 'person_erased',
