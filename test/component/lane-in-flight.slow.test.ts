@@ -68,7 +68,8 @@ const snapshotLane = async ({ redis }: Service, tenant: Tenant) =>
   laneIn(await createSnapshots(redis).take(scopeOf(tenant)), tenant.partnerLane)
 
 test('a lane at its pace has in flight what pace and answer time come to', async () => {
-  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 400, maxInFlight: 6_000 })
+  // Half a minute's worth: a slow machine takes its time to read all of this.
+  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 1_200, maxInFlight: 6_000 })
   const { facts, served } = await eventually(async () => {
     const found = await servedBy(made, worker, lane)
     return found.served?.p50Ms !== undefined && found.served.bound !== undefined ? found : undefined
