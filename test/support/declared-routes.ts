@@ -16,7 +16,7 @@ export interface Inspected {
 
 /** What no answer may hold: traces of the code, of Redis, of the machine. */
 const LEAKS =
-  /\bat [\w.<>]+ \(|\.[jt]s:\d+|node_modules|EVALSHA|WRONGTYPE|ReplyError|ECONNREFUSED|redis|\/src\/|\/dist\//i
+  /\bat [\w.<> ]+ \((?:file:|node:|\/)|\.[jt]s:\d+|node_modules|EVALSHA|WRONGTYPE|ReplyError|ECONNREFUSED|redis|\/src\/|\/dist\//i
 
 /** A request whose answer is looked at as every answer must be: named, silent about our inside, errors in the envelope. */
 export async function inspect(url: string, init: RequestInit & { duplex?: 'half' } = {}): Promise<Inspected> {
