@@ -85,6 +85,9 @@ export function inAcceptSpan<D, R extends Acceptance, T>(
 
 const NOBODY = (): void => undefined
 
+/** Whether traces are recorded at all. */
+export const isTracing = (): boolean => tracer() !== undefined
+
 /** An attempt for a message that has been claimed. */
 export interface TracedAttempt {
   message: string

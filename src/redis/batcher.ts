@@ -14,27 +14,44 @@ const LEAST_OFTEN = 3
 /** Most messages of one step: it blocks Redis for some 3 ms. */
 const MOST = 100
 
+/** What a step has come to for one thing. */
+export type Done<Result> = (result: Result | Error) => void
+
 interface Batch<Item, Result> {
   items: Item[]
+  /** Of each item. */
+  done: Done<Result>[]
   /** Takes it at once. */
   full: () => void
-  results: Promise<readonly (Result | Error)[]>
 }
 
 /**
- * Makes a function that takes a step of one thing together with all others of the same `group`. `take` takes many and resolves
- * to a result for each, in their order; a result that is an Error rejects for that one alone.
+ * Makes a function that takes a step of one thing together with all others of the same `group`, and calls `done` with what came of
+ * it. `take` takes many and resolves to a result for each, in their order; a result that is an Error is of that one alone.
  *
  * With `waitMs`, for steps that nobody awaits, groups are taken that often, an eighth of them at a time: all at once held up
  * what waits for its slot by some 20 ms at 300 lanes.
  */
-export function createBatcher<Item, Result = unknown>(
+export function gatherSteps<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
   waitMs = 0,
-) {
+): (redis: Redis, group: number, item: Item, done: Done<Result>) => void {
   const open = new WeakMap<Redis, Map<number, Batch<Item, Result>>>()
 
-  return async (redis: Redis, group: number, item: Item): Promise<Result> => {
+  async function takeAll(redis: Redis, { items, done }: Batch<Item, Result>): Promise<void> {
+    let results: readonly (Result | Error)[] = []
+    let failure: Error | undefined
+    try {
+      results = await take(redis, items)
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error))
+    }
+    for (const [i, each] of done.entries()) {
+      each(results[i] ?? failure ?? new Error('a step of many has no result for one of them'))
+    }
+  }
+
+  return (redis, group, item, done) => {
     let groups = open.get(redis)
     if (groups === undefined) {
       groups = new Map()
@@ -42,25 +59,39 @@ export function createBatcher<Item, Result = unknown>(
     }
     let batch = groups.get(group)
     if (batch === undefined || batch.items.length >= MOST) {
-      const begun: Batch<Item, Result> = { items: [], full: () => undefined, results: Promise.resolve([]) }
-      begun.results = new Promise<void>((isDue) => {
-        begun.full = isDue
-        if (waitMs === 0) setImmediate(isDue)
-        else setTimeout(isDue, msUntilDue(group, groups.size, waitMs))
-      }).then(() => {
-        if (groups.get(group) === begun) groups.delete(group)
-        return take(redis, begun.items)
-      })
+      const begun: Batch<Item, Result> = { items: [], done: [], full: () => undefined }
+      const all = groups
+      const due = (): void => {
+        begun.full = () => undefined
+        if (all.get(group) === begun) all.delete(group)
+        void takeAll(redis, begun)
+      }
+      const timer = waitMs === 0 ? undefined : setTimeout(due, msUntilDue(group, groups.size, waitMs))
+      if (waitMs === 0) setImmediate(due)
+      else {
+        begun.full = () => {
+          clearTimeout(timer)
+          due()
+        }
+      }
       groups.set(group, begun)
       batch = begun
     }
-    const place = batch.items.push(item) - 1
+    batch.items.push(item)
+    batch.done.push(done)
     if (batch.items.length >= MOST) batch.full()
-    const result = (await batch.results)[place]
-    if (result === undefined) throw new Error('a step of many has no result for one of them')
-    if (result instanceof Error) throw result
-    return result
   }
+}
+
+/** The same for who awaits the step: the function resolves to the result, or rejects with the Error of that one. */
+export function createBatcher<Item, Result = unknown>(
+  take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
+): (redis: Redis, group: number, item: Item) => Promise<Result> {
+  const gather = gatherSteps(take)
+  return (redis, group, item) =>
+    new Promise((resolve, reject) => {
+      gather(redis, group, item, (result) => (result instanceof Error ? reject(result) : resolve(result)))
+    })
 }
 
 function msUntilDue(group: number, groups: number, waitMs: number): number {

@@ -66,11 +66,11 @@ async function laneWith(name: string, of: MessageClass, to: string) {
     async send(late?: () => Promise<unknown>): Promise<readonly string[]> {
       const ends: Promise<unknown>[] = []
       const from = { lane, entry, pace, chunks, latestSlot: () => '' }
-      await takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, (message, claimed) => {
-        if (late === undefined) ends.push(sendAlone(deps, entry, message, claimed))
+      await takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, (message) => {
+        if (late === undefined) ends.push(sendAlone(deps, message))
         else {
-          const over = { ...claimed, wantedUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
-          ends.push(late().then(() => sendAlone(deps, entry, message, over)))
+          message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
+          ends.push(late().then(() => sendAlone(deps, message)))
         }
       })
       await Promise.all(ends)

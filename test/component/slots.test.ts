@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/kernel/message-id.ts'
+import type { JobEnd } from '../../src/lanes/bullmq/worker.ts'
 import {
   type ClaimResult,
   delayMessage,
@@ -16,13 +17,14 @@ import { MISSED_SLOT } from '../../src/model/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { type Outgoing, sendInTurn } from '../../src/worker/sending/attempt.ts'
-import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
+import type { SendDeps } from '../../src/worker/sending/attempt.ts'
+import { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
+import { awaitedSlots } from '../support/awaited-slots.ts'
 import { claim } from '../support/claim.ts'
 import { audioJob, audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { anySender, sendAlone, sendingTo } from '../support/sending.ts'
+import { anySender, attemptsOn, sendingTo } from '../support/sending.ts'
 import { cooldownOf, slotsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -200,7 +202,7 @@ describe('a worker', () => {
       claimed.push(slot)
     }
     let exchanges = 0
-    const slots = createLaneSlots<string>(
+    const { wait } = awaitedSlots(
       {
         clock,
         others: async (missed, pace) => {
@@ -213,23 +215,17 @@ describe('a worker', () => {
       },
       lane,
     )
-    return { claimed, slots, exchanges: () => exchanges }
+    return { claimed, wait, exchanges: () => exchanges }
   }
 
-  const waiting = {
-    message: 'a',
-    isMarketing: false,
-    of: 'transactional' as const,
-    until: deadlineIn(60_000),
-    wantedUntil: NEVER,
-  }
+  const waiting = { isTransactional: true, until: deadlineIn(60_000), wantedUntil: NEVER }
 
   test('that shares its lane and stood still spreads what it had claimed over new slots, which it gets in one step', async () => {
     const lane = newLane()
-    const { claimed, slots, exchanges } = await claimsOf(lane, 4)
+    const { claimed, wait, exchanges } = await claimsOf(lane, 4)
     const left: number[] = []
     const leaving = claimed.map(async (slot) => {
-      await slots.wait(waiting, { ...slot, isShared: true }, soon)
+      await wait(waiting, { ...slot, isShared: true }, soon)
       left.push(performance.now())
     })
     // The whole process stands still, as under SIGSTOP.
@@ -244,8 +240,8 @@ describe('a worker', () => {
 
   test('that is alone and stood still sends at once what it had claimed', async () => {
     const lane = newLane()
-    const { claimed, slots, exchanges } = await claimsOf(lane, 4)
-    const leaving = claimed.map((slot) => slots.wait(waiting, { ...slot, isShared: false }, soon))
+    const { claimed, wait, exchanges } = await claimsOf(lane, 4)
+    const leaving = claimed.map((slot) => wait(waiting, { ...slot, isShared: false }, soon))
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
     expect((await Promise.all(leaving)).map(({ slot }) => slot?.name)).toEqual(claimed.map(({ name }) => name))
     expect(exchanges()).toBe(0)
@@ -257,7 +253,7 @@ describe('a worker', () => {
     const away = connectWithRetry(url)
     away.on('error', () => undefined)
     away.disconnect()
-    const slots = createLaneSlots<string>(
+    const { wait } = awaitedSlots(
       {
         clock: { ours: () => performance.now() - 1_000 },
         others: (missed, pace) => reserveSlots(away, lane, missed, { pace, mostAheadMs: 2_000 }),
@@ -267,74 +263,75 @@ describe('a worker', () => {
     )
     const [slot] = claimed
     if (slot === undefined) throw new Error('no slot')
-    expect(await slots.wait(waiting, { ...slot, isShared: true }, soon)).toEqual({})
+    expect(await wait(waiting, { ...slot, isShared: true }, soon)).toEqual({})
   })
 })
 
 describe('a request that cannot leave in its slot, because its connection opens too late', () => {
-  const claimedOn = async (lane: number, isShared: boolean) => {
+  async function claimedOn(deps: SendDeps, lane: number, isShared = false): Promise<Candidate> {
     const slot = await slotOn(lane)
-    const outgoing: Outgoing = {
+    const entry = await deps.directory.of(lane)
+    if (entry === undefined) throw new Error('no sender')
+    const message = new Candidate({
       ...{ id: newId(lane), name: 'a', message: { ...audioMessage, validUntil: Date.now() + HOUR } },
       content: { type: 'audio', audio: { link: '' } },
       ...{ from: 'job', payload: () => audioJob() },
-    }
-    const times = { until: deadlineIn(60_000), wantedUntil: NEVER }
-    const claimed = { attempt: newAttemptId(), slot: { ...slot, isShared }, pace: SLOW, isMarketing: false, ...times }
-    return { outgoing, claimed }
+    })
+    message.begin(entry)
+    message.attempt = newAttemptId()
+    message.slot = { ...slot, isShared }
+    message.until = deadlineIn(60_000)
+    message.wantedUntil = NEVER
+    deps.clock.observe(lane, performance.now(), slot.nowMs, performance.now())
+    return message
+  }
+
+  /** A worker whose messages go to `send`. */
+  async function withWorker(send: DirectoryEntry['provider']['send'], act: (deps: SendDeps) => Promise<void>) {
+    const queues = openLaneQueues(redis)
+    await act(sendingTo({ redis, lanes: queues }, anySender(80), { send })).finally(() => queues.close())
   }
 
   /** How often the provider was asked to send, each time missing the slot until it has been so often; and what then. */
-  async function sendOn(lane: number, misses: number, isShared = false) {
+  async function sendOn(lane: number, misses: number) {
     const asked: (number | undefined)[] = []
-    const provider = {
-      send: async (...[, , , departure]: Parameters<DirectoryEntry['provider']['send']>) => {
-        asked.push(departure?.leaveBy)
-        return asked.length <= misses
-          ? ({ kind: 'never_left', cause: MISSED_SLOT } as const)
-          : ({ kind: 'accepted', providerId: 'p' } as const)
-      },
+    let end: JobEnd | undefined
+    const send: DirectoryEntry['provider']['send'] = async (_sender, _message, _timeoutMs, departure) => {
+      asked.push(departure?.leaveBy)
+      return asked.length <= misses ? { kind: 'never_left', cause: MISSED_SLOT } : { kind: 'accepted', providerId: 'p' }
     }
-    const queues = openLaneQueues(redis)
-    const deps = sendingTo({ redis, lanes: queues }, anySender(80), provider)
-    const entry = await deps.directory.of(lane)
-    if (entry === undefined) throw new Error('no sender')
-    const { outgoing, claimed } = await claimedOn(lane, isShared)
-    deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
-    const end = await sendAlone(deps, entry, outgoing, claimed)
-    await queues.close()
+    await withWorker(send, async (deps) => {
+      end = await attemptsOn(deps, lane).send(await claimedOn(deps, lane), SLOW)
+    })
     return { asked, end }
   }
 
+  /** One a minute: nothing else would leave in time if a turn was used up. */
+  const ONE_A_MINUTE: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
+
   test('and one that is refused before it is sent leave their turns to others', async () => {
     const lane = newLane()
-    const deps = sendingTo({ redis, lanes: openLaneQueues(redis) }, anySender(80), {
-      send: async () => ({ kind: 'never_left', cause: 'refused' }),
-    })
-    const entry = await deps.directory.of(lane)
-    if (entry === undefined) throw new Error('no sender')
-    const own = { clock: deps.clock, others: async () => [], askAgain: async () => [] }
-    const slots = createLaneSlots<Outgoing>(own, lane)
-    // One a minute: nothing else would leave in time if a turn was used up.
-    const pace: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
-    const refusal = { code: 'gone', sentence: '' }
-    for (const more of [{ refusal }, {}]) {
-      const { outgoing, claimed } = await claimedOn(lane, false)
-      deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
-      const turns = { slots, inFlightLimit: { answered: () => {} } }
-      await sendInTurn(deps, turns, entry, { ...outgoing, ...more }, { ...claimed, pace })
+    let calls = 0
+    const send = async () => {
+      calls += 1
+      return { kind: 'never_left', cause: 'refused' } as const
     }
-    const { outgoing, claimed } = await claimedOn(lane, false)
-    const line = { message: outgoing, isMarketing: false, of: 'transactional', until: deadlineIn(50_000) } as const
-    expect((await slots.wait({ ...line, wantedUntil: NEVER }, claimed.slot, pace)).slot).toBeDefined()
-    await deps.lanes.close()
+    await withWorker(send, async (deps) => {
+      const attempts = attemptsOn(deps, lane)
+      const refused = await claimedOn(deps, lane)
+      refused.refusal = { code: 'gone', sentence: '' }
+      await attempts.send(refused, ONE_A_MINUTE)
+      expect(calls).toBe(0)
+      for (const _ of [1, 2]) await attempts.send(await claimedOn(deps, lane), ONE_A_MINUTE)
+      expect(calls).toBe(2)
+    })
   })
 
   test('is tried again, and its message goes back to its lane after the fourth time', async () => {
     expect((await sendOn(newLane(), 1)).asked).toHaveLength(2)
     const { asked, end } = await sendOn(newLane(), 4)
     expect(asked).toHaveLength(4)
-    expect(end.kind).toBe('lane_waits')
+    expect(end?.kind).toBe('lane_waits')
   })
 
   test.each([
@@ -342,23 +339,19 @@ describe('a request that cannot leave in its slot, because its connection opens 
     ['cannot be made', () => Promise.reject(new Error('a fault of ours'))],
   ])('leaves its turn to others when it %s', async (_how, send) => {
     const lane = newLane()
-    const queues = openLaneQueues(redis)
-    const deps = sendingTo({ redis, lanes: queues }, anySender(80), { send })
-    const entry = await deps.directory.of(lane)
-    if (entry === undefined) throw new Error('no sender')
-    const { outgoing, claimed } = await claimedOn(lane, false)
-    deps.clock.observe(lane, performance.now(), claimed.slot.nowMs, performance.now())
-    const slots = createLaneSlots<Outgoing>(
-      { clock: deps.clock, others: async () => [], askAgain: async () => [] },
-      lane,
-    )
-    // A turn that did not end would be the only one.
-    const pace: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
-    const turns = { slots, inFlightLimit: { answered: () => {} } }
-    await sendInTurn(deps, turns, entry, outgoing, { ...claimed, pace }).catch(() => {})
-    const next = { message: outgoing, isMarketing: false, of: 'transactional', wantedUntil: NEVER } as const
-    const turn = await slots.wait({ ...next, until: deadlineIn(60_000) }, claimed.slot, pace)
-    expect(turn.slot).toBe(claimed.slot)
-    await queues.close()
+    await withWorker(send, async (deps) => {
+      const attempts = attemptsOn(deps, lane)
+      // A turn that did not end would be the only one.
+      await attempts.send(await claimedOn(deps, lane), ONE_A_MINUTE)
+      let calls = 0
+      const next = await claimedOn(deps, lane)
+      const { provider } = next.entry
+      provider.send = async () => {
+        calls += 1
+        return { kind: 'accepted', providerId: 'p' }
+      }
+      await attempts.send(next, ONE_A_MINUTE)
+      expect(calls).toBe(1)
+    })
   })
 })

@@ -11,7 +11,7 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap } from '../../src/portfolios/rules.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import type { Outgoing } from '../../src/worker/sending/attempt.ts'
+import { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import type { SendableFile } from '../../src/worker/sending/uploads.ts'
@@ -64,10 +64,10 @@ test('one that leaves later than it was claimed for stays on its lane when its p
   const job = { ...audioJob(), to: '491709999999', class: 'campaign' as const }
   await world.queues.add(name, job)
   const ends: Promise<unknown>[] = []
-  const late = { wantedUntil: deadlineIn(Number.NEGATIVE_INFINITY) }
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message, claimed) => {
+  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => {
     const capped = cap(world.redis, entry.rules, job.to, { forMs: 60_000 })
-    ends.push(capped.then(() => sendAlone(deps, entry, message, { ...claimed, ...late })))
+    message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
+    ends.push(capped.then(() => sendAlone(deps, message)))
   })
   await Promise.all(ends)
   expect([ends.length, sent]).toEqual([1, []])
@@ -213,14 +213,15 @@ test('of a campaign that does not run nothing waits any more once one of its mes
   const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
   const entry = await deps.directory.of(lane)
   const placesOf = (run: number, count: number) =>
-    Array.from({ length: count }, (): Outgoing => {
+    Array.from({ length: count }, () => {
       const id = newId(lane)
-      const message: Outgoing['message'] = {
+      const message: Candidate['message'] = {
         ...{ ...audioMessage, to: '491700000002', run },
         ...{ class: 'campaign', validUntil: Date.now() + 60_000 },
       }
       const { content } = audioJob()
-      return { id, name: messageId(lane, id.ulid), message, content, from: 'place', payload: () => audioJob() }
+      const name = messageId(lane, id.ulid)
+      return new Candidate({ id, name, message, content, from: 'place', payload: () => audioJob() })
     })
   const waiting = createTakenChunks(() => {})
   // Neither campaign is kept; of the second one nobody has asked yet.
@@ -277,7 +278,7 @@ test('a message whose file is not uploaded yet is not claimed, however long it t
   const names = Array.from({ length: 10 }, () => messageId(lane, newId(lane).ulid))
   const content = { type: 'image' as const, image: { gallery: '7' } }
   for (const name of names) await world.queues.add(name, { ...audioJob(), content })
-  const left: Outgoing[] = []
+  const left: Candidate[] = []
   await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message))
   expect(left).toEqual([])
   isUploaded = true

@@ -43,9 +43,9 @@ const ALL: readonly Safeguard[] = [
       },
       {
         file: 'worker/sending/attempt.js',
-        find: 'const end = await traceSettle(() => settle(',
-        replace: `await deps.claims.get(attempt)?.()
-    const end = await traceSettle(() => settle(`,
+        find: 'const outcome = outcomeOf(end)',
+        replace: `await deps.claims.get(message.attempt)?.()
+        const outcome = outcomeOf(end)`,
       },
     ],
   },

@@ -265,8 +265,8 @@ export async function beginLife(world: World, seed: number) {
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
         const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}), latestSlot: () => '' }
-        await takeNext(deps, from, { most: 100, firstOnly: false, pastMs: 0 }, (outgoing, claimed) => {
-          if (entry) sending.push(sendAlone(deps, entry, outgoing, claimed))
+        await takeNext(deps, from, { most: 100, firstOnly: false, pastMs: 0 }, (message) => {
+          sending.push(sendAlone(deps, message))
         })
         await Promise.all(sending)
       })

@@ -2,12 +2,15 @@
 import type { Sender } from '../../src/accounts/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { type Config, loadConfig } from '../../src/kernel/config.ts'
+import type { JobEnd } from '../../src/lanes/bullmq/worker.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { CallEnd } from '../../src/model/messages/outcome.ts'
+import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import { createNameMemory } from '../../src/people/name-memory.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from '../../src/worker/sending/attempt.ts'
+import { createAttempts, type SendDeps } from '../../src/worker/sending/attempt.ts'
+import type { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createInFlightLimits } from '../../src/worker/sending/in-flight-limit.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
@@ -72,15 +75,43 @@ export function sendingTo(
   }
 }
 
-/** Sends one claimed message in its slot; a slot that it misses is lost. */
-export function sendAlone(deps: SendDeps, entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed) {
-  const { clock } = deps
-  const slots = createLaneSlots<Outgoing>(
-    { clock, others: async () => [], askAgain: (messages) => stillWanted(deps, entry, messages) },
-    outgoing.id.lane,
+/**
+ * Sends claimed messages of a lane in their slots; a slot that they miss is lost. `send` resolves once the attempt is over, to what
+ * becomes of the job: undefined where nothing does, or where it could not be settled.
+ */
+export function attemptsOn(deps: SendDeps, lane: number) {
+  const ends = new Map<Candidate, JobEnd>()
+  const over = new Map<Candidate, (end: JobEnd | undefined) => void>()
+  const slots = createLaneSlots<Candidate>(
+    {
+      clock: deps.clock,
+      others: async () => [],
+      askAgain: async (messages) => (messages[0] ? stillWanted(deps, messages[0].entry, messages) : []),
+      leave: (message, turn) => attempts.leave(message, turn),
+      back: (message, problem) => attempts.back(message, problem),
+    },
+    lane,
   )
-  return sendInTurn(deps, { slots, inFlightLimit: { answered: () => {} } }, entry, outgoing, claimed)
+  const attempts = createAttempts(deps, {
+    slots: () => slots,
+    inFlightLimit: () => ({ answered: () => {} }),
+    ended: async (message, end) => void ends.set(message, end),
+    over: (message) => over.get(message)?.(ends.get(message)),
+  })
+  return {
+    slots,
+    send: (message: Candidate, pace: Pace = paceOf(10_000)): Promise<JobEnd | undefined> =>
+      new Promise((resolve) => {
+        over.set(message, resolve)
+        if (message.slot) slots.enter(message, message.slot, pace)
+        else attempts.back(message)
+      }),
+  }
 }
+
+/** The same of one message. */
+export const sendAlone = (deps: SendDeps, message: Candidate): Promise<JobEnd | undefined> =>
+  attemptsOn(deps, message.id.lane).send(message)
 
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {

@@ -2,7 +2,7 @@
 // there are many lanes. Stood in for: Redis.
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createBatcher } from '../../src/redis/batcher.ts'
+import { gatherSteps } from '../../src/redis/batcher.ts'
 
 const WAIT_MS = 80
 
@@ -18,15 +18,16 @@ async function takenAt(lanes: number, each = 1): Promise<{ at: Map<number, numbe
   const redis = new Redis({ lazyConnect: true })
   const at = new Map<number, number>()
   let steps = 0
-  const ask = createBatcher<number>(async (_redis, items) => {
+  const gather = gatherSteps<number>(async (_redis, items) => {
     steps += 1
     for (const lane of items) at.set(lane, performance.now())
     return items.map(() => true)
   }, WAIT_MS)
+  const ask = (lane: number) => new Promise((done) => gather(redis, lane, lane, done))
   // On a full round, so that no lane is due at once.
   await vi.advanceTimersByTimeAsync(WAIT_MS - (performance.now() % WAIT_MS))
   const askedAt = performance.now()
-  const asked = Array.from({ length: lanes * each }, (_, n) => ask(redis, n % lanes, n % lanes))
+  const asked = Array.from({ length: lanes * each }, (_, n) => ask(n % lanes))
   await vi.advanceTimersByTimeAsync(10 * WAIT_MS)
   await Promise.all(asked)
   return { at: new Map([...at].map(([lane, ms]) => [lane, ms - askedAt])), steps }

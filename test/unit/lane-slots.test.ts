@@ -4,7 +4,7 @@ import { type Deadline, deadlineIn } from '../../src/kernel/deadline.ts'
 import type { Slot } from '../../src/lanes/messages/claim.ts'
 import type { MessageClass } from '../../src/model/messages/content.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
-import { type Asked, createLaneSlots, type LaneSlotsDeps, type Turn } from '../../src/worker/sending/lane-slots.ts'
+import { type Awaited, type AwaitedSlotsDeps, awaitedSlots, type Turn } from '../support/awaited-slots.ts'
 import { gate } from '../support/wait.ts'
 
 afterEach(() => {
@@ -22,20 +22,22 @@ const slotIn = (ms: number, isShared = false): Slot => {
 }
 
 /** A lane of messages that are wanted, without other slots, unless a test says otherwise. */
-function lane(deps: Partial<LaneSlotsDeps<string>> = {}) {
+function lane(deps: Partial<AwaitedSlotsDeps> = {}) {
   const askAgain = () => Promise.reject(new Error('nobody need be asked'))
-  const slots = createLaneSlots<string>({ clock, others: async () => [], askAgain, ...deps }, 1)
+  const line = awaitedSlots({ clock, others: async () => [], askAgain, ...deps }, 1)
   return {
-    slots,
+    ...line,
     wait: (
       of: MessageClass,
       slot: Slot,
-      { message = '', wantedUntil = GOOD, until = GOOD, pace = PACE }: Partial<Waiting> = {},
+      { message: name = '', wantedUntil = GOOD, until = GOOD, pace = PACE }: Partial<Waiting> = {},
     ) =>
-      slots.wait({ message, isMarketing: true, of, until, wantedUntil }, slot, pace).then((turn) => {
+      line.wait({ name, isTransactional: of === 'transactional', until, wantedUntil }, slot, pace).then((turn) => {
         if (turn.slot) turn.left()
         return turn
       }),
+    /** The same, and the message is not said to have left. */
+    waitOnly: line.wait,
   }
 }
 
@@ -94,14 +96,13 @@ test('an earlier slot that comes later is used first', async () => {
 })
 
 test('a message that could not leave in its turn leaves in the same slot, and the latest slot stays the latest', async () => {
-  const { slots, wait } = lane()
+  const { slots, wait, waitAgain } = lane()
   const first = slotIn(0)
   const turn = await wait('campaign', first)
   const later = slotIn(10)
   const next = wait('campaign', later)
   if (!turn.slot) throw new Error('no turn')
-  const again = { message: '', isMarketing: true, of: 'campaign', until: GOOD, wantedUntil: GOOD } as const
-  expect((await slots.waitAgain(again, turn)).slot).toBe(first)
+  expect((await waitAgain({}, turn)).slot).toBe(first)
   expect([(await next).slot, slots.latest()]).toEqual([later, later.name])
 })
 
@@ -248,10 +249,10 @@ describe('messages that leave later than the answer is good for whether they are
   /** A lane whose messages are asked about: each answer is good for so long. */
   function askedLane(answerMs: (message: string) => number | 'no' | 'away') {
     const asked: string[][] = []
-    const answersOf = async (messages: readonly Asked<string>[]) => {
-      asked.push(messages.map(({ message }) => message))
-      return messages.map(({ message }) => {
-        const ms = answerMs(message)
+    const answersOf = async (messages: readonly Awaited[]) => {
+      asked.push(messages.map(({ name }) => name))
+      return messages.map(({ name }) => {
+        const ms = answerMs(name)
         if (ms === 'away') throw new Error('Redis is away')
         return ms === 'no' ? { problem: { code: 'no', sentence: '' } } : { wantedUntil: deadlineIn(ms) }
       })
@@ -375,13 +376,8 @@ test('a request has as long to leave as its claim and its answer are good for, a
 
 test('a message that its lane holds back goes back when its claim is over', async () => {
   vi.useFakeTimers()
-  const { slots } = lane()
-  const begin = (validMs: number) =>
-    slots.wait(
-      { message: '', isMarketing: true, of: 'campaign', until: deadlineIn(validMs), wantedUntil: GOOD },
-      slotIn(0),
-      paceOf(10),
-    )
+  const { waitOnly } = lane()
+  const begin = (validMs: number) => waitOnly({ until: deadlineIn(validMs) }, slotIn(0), paceOf(10))
   // None of these ever leaves.
   for (let n = 0; n < 11; n += 1) void begin(600_000)
   await vi.advanceTimersByTimeAsync(10)
@@ -392,13 +388,8 @@ test('a message that its lane holds back goes back when its claim is over', asyn
 
 test('while as many as a second may hold wait for their connections, no other one goes', async () => {
   vi.useFakeTimers()
-  const { slots } = lane()
-  const begin = () =>
-    slots.wait(
-      { message: '', isMarketing: true, of: 'campaign', until: deadlineIn(600_000), wantedUntil: GOOD },
-      slotIn(0),
-      paceOf(10),
-    )
+  const { waitOnly } = lane()
+  const begin = () => waitOnly({}, slotIn(0), paceOf(10))
   const going = Array.from({ length: 11 }, begin)
   await vi.advanceTimersByTimeAsync(10)
   const [first] = await Promise.all(going)

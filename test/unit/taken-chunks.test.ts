@@ -2,13 +2,13 @@
 // is given back.
 import { expect, test } from 'vitest'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
-import type { Outgoing } from '../../src/worker/sending/attempt.ts'
+import { Candidate } from '../../src/worker/sending/candidate.ts'
 import { type ChunkEnd, createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 
 const content = { type: 'audio', audio: { link: 'https://example.com/a.mp3' } } as const
 const payload = { v: 1, to: '4917', class: 'campaign', content, until: 0 } as const
 
-function messagesOf(run: number, count: number): Outgoing[] {
+function messagesOf(run: number, count: number): Candidate[] {
   const message = {
     to: '4917',
     type: 'audio',
@@ -20,7 +20,7 @@ function messagesOf(run: number, count: number): Outgoing[] {
   } as const
   return Array.from({ length: count }, () => {
     const id = { lane: 1, ulid: newUlid(0) }
-    return { id, name: messageId(1, id.ulid), message, content, from: 'place', payload: () => payload }
+    return new Candidate({ id, name: messageId(1, id.ulid), message, content, from: 'place', payload: () => payload })
   })
 }
 

@@ -7,7 +7,7 @@ import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import { type Evidence, LETTERS, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { createBatcher } from '../../redis/batcher.ts'
+import { createBatcher, gatherSteps } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey, messageKey, recipientCooldownKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
@@ -99,11 +99,9 @@ export const recordStatus = (
     word?: string | undefined
     /** Of one that failed: the lane or recipient that gets nothing for a while. */
     cooldown?: Cooldown | undefined
-    /** Nobody awaits it: it is written with others, up to three times SETTLE_MS later. */
-    isPatient?: boolean
   } = {},
 ): Promise<StepResult> => {
-  const { atMs: happenedAt, providerId: sentAs, isPatient, cooldown, pricing: packed, ...rest } = more
+  const { atMs: happenedAt, providerId: sentAs, cooldown, pricing: packed, ...rest } = more
   const coolDown = cooldown && coolDownOf(id, cooldown)
   const pricing =
     packed && datedPricing(packed, { status, atMs: happenedAt ?? Date.now(), acceptedAtMs: acceptedAtMs(id.ulid) })
@@ -117,7 +115,31 @@ export const recordStatus = (
     pricing,
     ...rest,
   } as const
-  return takeStep(redis, id, step, isPatient)
+  return takeStep(redis, id, step)
+}
+
+/**
+ * The provider took the attempt. Nobody awaits it: it is written with others of its lane, up to three times SETTLE_MS later, and
+ * `done` is called then. With an Error it is to be recorded by `recordStatus`, which harms nothing when it was written all the same.
+ */
+export function recordSent(
+  redis: Redis,
+  id: MessageId,
+  attempt: string,
+  how: { providerId: string; firstPollMs: number | undefined },
+  done: (error: Error | undefined) => void,
+): void {
+  const { providerId: sentAs, firstPollMs } = how
+  const step: StepArguments = { kind: 'status', attempt, status: LETTERS.sent, sentAs, firstPollMs }
+  stepsLater(redis, id.lane, { id, step }, (taken) => {
+    if (taken instanceof Error) return done(taken)
+    try {
+      resultOf(redis, id, step, taken)
+      done(undefined)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)))
+    }
+  })
 }
 
 /** The wait for evidence of the attempt is over: queued again or unknown, by `policy`. */
@@ -141,8 +163,11 @@ export async function keepRecord(redis: Redis, { lane, ulid }: MessageId, retent
   await redis.pexpire(messageKey(lane, ulid), retentionMs, 'GT')
 }
 
-async function takeStep(redis: Redis, id: MessageId, step: StepArguments, isPatient = false): Promise<StepResult> {
-  const taken = await (isPatient ? stepsLater : stepsNow)(redis, id.lane, { id, step })
+const takeStep = (redis: Redis, id: MessageId, step: StepArguments): Promise<StepResult> =>
+  stepsNow(redis, id.lane, { id, step }).then((taken) => resultOf(redis, id, step, taken))
+
+/** What Redis answered for one. Throws where too few replicas have it. */
+function resultOf(redis: Redis, id: MessageId, step: StepArguments, taken: unknown): StepResult {
   const reply = isUnreplicated(taken) ? taken.reply : taken
   const [verdict, state, from, of, history, waitMs, held] = fastPathReply(reply) ?? stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
@@ -180,7 +205,7 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
 const SETTLE_MS = 80
 
 const stepsNow = createBatcher(writeSteps)
-const stepsLater = createBatcher(writeSteps, SETTLE_MS)
+const stepsLater = gatherSteps(writeSteps, SETTLE_MS)
 
 /** BullMQ's keys of the job of a message. */
 export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -15,7 +15,7 @@ import { type MessageSpec, payloadOf, ulidOf } from '../../recipients/recipient-
 import { readRecipientStates } from '../../recipients/recipient-states.ts'
 import { isErased, type Recipient } from '../../recipients/snapshot.ts'
 import type { Redis } from '../../redis/connect.ts'
-import type { Outgoing } from './attempt.ts'
+import { Candidate } from './candidate.ts'
 
 interface Asked {
   redis: Redis
@@ -27,7 +27,7 @@ interface Asked {
  * Those of a chunk's messages that are to be sent, in the order of the list. Afterwards all messages of the chunk are in the
  * index of their lane. Rejects as the files and Redis do.
  */
-export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<Outgoing[]> {
+export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, count }: Chunk): Promise<Candidate[]> {
   const { redis, config } = deps
   const { spec, total, snapshot } = campaign
   const recipients = await snapshot.readAll(from, Math.min(count, total - from))
@@ -42,7 +42,7 @@ export async function waitingOf(deps: Asked, campaign: OpenCampaign, { from, cou
     erasedAmong(deps, campaign, messages),
     archiveOf(redis).put({ lane: spec.id.lane, messages: indexed, retentionMs: config.retentionMs }),
   ])
-  const waiting: Outgoing[] = []
+  const waiting: Candidate[] = []
   for (const [i, message] of messages.entries()) {
     const isErased = states[i] === 'waits' && erased.has(message)
     const end = isErased ? 'erased' : states[i] === 'dead' ? states[i] : undefined
@@ -79,18 +79,18 @@ export async function recipientStates(
 async function erasedAmong(
   { tombstones }: Asked,
   { account, createdAtMs }: OpenCampaign,
-  messages: readonly Outgoing[],
-): Promise<ReadonlySet<Outgoing>> {
+  messages: readonly Candidate[],
+): Promise<ReadonlySet<Candidate>> {
   const people = messages.map(({ message }) => message.to)
   const erased = await tombstones.erasedOf(account, people, createdAtMs)
   return new Set(messages.filter(({ message }) => isErased(message) || erased.has(message.to)))
 }
 
-function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outgoing {
+function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Candidate {
   const { to, values } = recipient
   const { lane, number: run } = spec.id
   const ulid = ulidOf(spec, recipient, place)
-  return {
+  return new Candidate({
     id: { lane, ulid },
     name: messageId(lane, ulid),
     message: {
@@ -110,5 +110,5 @@ function messageOf(spec: MessageSpec, recipient: Recipient, place: number): Outg
     from: 'place',
     // Built only for the few that need a job of their own.
     payload: () => payloadOf(spec, recipient),
-  }
+  })
 }

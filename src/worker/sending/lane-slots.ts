@@ -11,7 +11,6 @@
 // slot however late. Either way the limits of the pace hold (pace-gate.ts).
 import { type Deadline, isOver } from '../../kernel/deadline.ts'
 import type { Slot } from '../../lanes/messages/claim.ts'
-import type { MessageClass } from '../../model/messages/content.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
 import type { Departure } from '../../model/provider.ts'
@@ -35,26 +34,17 @@ const MOST_DOUBLINGS = 5
 /** A lane counts as shared for so long after another worker has reserved a slot of it: no limit looks back further. */
 const SHARED_MS = 10_000
 
-/** What is needed to check whether a message may still leave. */
-export interface Asked<Message> {
-  message: Message
-  isMarketing: boolean
-}
-
 /** A claimed message in line. */
-export interface InLine<Message> extends Asked<Message> {
-  of: MessageClass
+export interface InLine {
+  /** It goes before those of campaigns. */
+  readonly isTransactional: boolean
   /** It leaves before then, or not at all. */
   until: Deadline
   /** After this its recipient must be checked again. */
   wantedUntil: Deadline
+  /** How often that was done. */
+  asked: number
 }
-
-/**
- * How a wait ended: the request may leave now, until `leaveBy` (`performance.now()`); or its message goes back to its lane,
- * because it is not wanted for the reason given, or could not leave in time.
- */
-export type Turn = InTurn | { slot?: undefined; problem?: Problem | undefined }
 
 /** A message that may leave now, see `Departure`. `ended` is called when its call has come to its end, whether it left or not. */
 export interface InTurn extends Departure {
@@ -66,11 +56,11 @@ export interface InTurn extends Departure {
 export type StillWanted = { wantedUntil: Deadline } | { wantedUntil?: undefined; problem?: Problem | undefined }
 
 /** The claimed messages of one lane that wait for a slot. */
-export interface LaneSlots<Message> {
-  /** Resolves when the message may leave in the slot or another one of the lane, or goes back. */
-  wait(message: InLine<Message>, slot: Slot, pace: Pace): Promise<Turn>
+export interface LaneSlots<Message extends InLine> {
+  /** The message leaves in the slot or another one of the lane, or goes back: never within this call. */
+  enter(message: Message, slot: Slot, pace: Pace): void
   /** The same of a message that could not leave in its turn. */
-  waitAgain(message: InLine<Message>, turn: InTurn): Promise<Turn>
+  enterAgain(message: Message, turn: InTurn): void
   /** Sends back all messages that wait now. */
   recall(): void
   /** The latest slot that this process has got and in which a message could leave (`performance.now()`). */
@@ -79,39 +69,25 @@ export interface LaneSlots<Message> {
   latest(): string
 }
 
-/** Dependencies of a lane's slots. Both functions answer for all given messages in one step. */
-export interface LaneSlotsDeps<Message> {
+/** Dependencies of a lane's slots. */
+export interface LaneSlotsDeps<Message extends InLine> {
   clock: Pick<RedisClock, 'ours'>
-  /** Reserves slots in place of missed ones; may return fewer. */
+  /** Reserves slots in place of missed ones, in one step; may return fewer. */
   others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>
-  /** Checks once more whether these may leave. */
-  askAgain: (messages: readonly Asked<Message>[]) => Promise<readonly StillWanted[]>
+  /** Checks once more whether these may leave, in one step. */
+  askAgain: (messages: readonly Message[]) => Promise<readonly StillWanted[]>
+  /** The request may leave now, until `leaveBy` (`performance.now()`). */
+  leave: (message: Message, turn: InTurn) => void
+  /** The message goes back to its lane: it is not wanted for the reason given, or it could not leave in time. */
+  back: (message: Message, problem?: Problem) => void
 }
-
-const BACK: Turn = {}
 
 /** The line of one lane in this process. */
-export function createLaneSlots<Message>(deps: LaneSlotsDeps<Message>, lane: number): LaneSlots<Message> {
+export function createLaneSlots<Message extends InLine>(
+  deps: LaneSlotsDeps<Message>,
+  lane: number,
+): LaneSlots<Message> {
   return new Line(deps, lane)
-}
-
-class Waiting<Message> implements InLine<Message> {
-  readonly message: Message
-  readonly isMarketing: boolean
-  readonly of: MessageClass
-  readonly until: Deadline
-  wantedUntil: Deadline
-  readonly go: (turn: Turn) => void
-  asked = 0
-
-  constructor({ message, isMarketing, of, until, wantedUntil }: InLine<Message>, go: (turn: Turn) => void) {
-    this.message = message
-    this.isMarketing = isMarketing
-    this.of = of
-    this.until = until
-    this.wantedUntil = wantedUntil
-    this.go = go
-  }
 }
 
 class LetGo implements InTurn {
@@ -137,14 +113,14 @@ class LetGo implements InTurn {
   }
 }
 
-class Line<Message> implements LaneSlots<Message> {
+class Line<Message extends InLine> implements LaneSlots<Message> {
   private readonly deps: LaneSlotsDeps<Message>
   private readonly lane: number
   private readonly gate = new PaceGate()
   /** Slots that no message has used yet, the next one first. */
   private slots: Slot[] = []
-  private readonly transactional: Waiting<Message>[] = []
-  private readonly campaigns: Waiting<Message>[] = []
+  private readonly transactional: Message[] = []
+  private readonly campaigns: Message[] = []
   /** Messages that are being checked; they are in no line meanwhile, and their slots wait. */
   private asking = 0
   /** Slots that are being exchanged. */
@@ -167,26 +143,20 @@ class Line<Message> implements LaneSlots<Message> {
     this.lane = lane
   }
 
-  wait(message: InLine<Message>, slot: Slot, pace: Pace): Promise<Turn> {
+  enter(message: Message, slot: Slot, pace: Pace): void {
     this.pace = pace
     this.gate.keep(pace.limits)
     this.latestUntil = message.until.steadyMs
     if (slot.isShared) this.sharedUntil = performance.now() + SHARED_MS
-    return new Promise((go) => {
-      const waiting = new Waiting(message, go)
-      this.lineOf(waiting).push(waiting)
-      this.reserved(slot)
-      // All before it are being checked: it need not wait for that, their slots are as good.
-      if (this.waiting() === 1) this.lookAtFirst()
-    })
+    this.lineOf(message).push(message)
+    this.reserved(slot)
+    // All before it are being checked: it need not wait for that, their slots are as good.
+    if (this.waiting() === 1) this.lookAtFirst()
   }
 
-  waitAgain(message: InLine<Message>, { slot }: InTurn): Promise<Turn> {
-    return new Promise((go) => {
-      const waiting = new Waiting(message, go)
-      this.lineOf(waiting).unshift(waiting)
-      this.add(slot)
-    })
+  enterAgain(message: Message, { slot }: InTurn): void {
+    this.lineOf(message).unshift(message)
+    this.add(slot)
   }
 
   recall(): void {
@@ -195,7 +165,7 @@ class Line<Message> implements LaneSlots<Message> {
     this.timerAt = Number.POSITIVE_INFINITY
     this.slots = []
     this.recalls += 1
-    for (const { go } of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) go(BACK)
+    for (const each of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) this.deps.back(each)
   }
 
   latestAt = (): number => this.latestSlotAt
@@ -208,11 +178,11 @@ class Line<Message> implements LaneSlots<Message> {
     this.lookAtFirst()
   }
 
-  private lineOf({ of }: Waiting<Message>): Waiting<Message>[] {
-    return of === 'transactional' ? this.transactional : this.campaigns
+  private lineOf({ isTransactional }: Message): Message[] {
+    return isTransactional ? this.transactional : this.campaigns
   }
 
-  private next(): Waiting<Message> | undefined {
+  private next(): Message | undefined {
     return this.transactional[0] ?? this.campaigns[0]
   }
 
@@ -282,7 +252,7 @@ class Line<Message> implements LaneSlots<Message> {
       if (late !== undefined) {
         // All other slots are later still.
         slots.pop()
-        late.shift()?.go(BACK)
+        this.goesBack(late.shift())
         continue
       }
       if (isShared && now - slotAt > lateMs) {
@@ -297,7 +267,7 @@ class Line<Message> implements LaneSlots<Message> {
       }
       if (isOver(next.until)) {
         this.lineOf(next).shift()
-        next.go(BACK)
+        this.deps.back(next)
         continue
       }
       if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
@@ -307,7 +277,7 @@ class Line<Message> implements LaneSlots<Message> {
       if (now - slotAt <= pace.lateMs) this.lost = 0
       const latest = isShared ? slotAt + lateMs : Number.POSITIVE_INFINITY
       const leaveBy = Math.min(latest, next.until.steadyMs, next.wantedUntil.steadyMs)
-      next.go(new LetGo(this.passed, slot, leaveBy))
+      this.deps.leave(next, new LetGo(this.passed, slot, leaveBy))
     }
     if (missed.length > 0) {
       this.lost += 1
@@ -318,7 +288,7 @@ class Line<Message> implements LaneSlots<Message> {
   }
 
   /** The line whose first message, the earliest claimed of it, may not leave as late as `at`. */
-  private lateLine(at: number): Waiting<Message>[] | undefined {
+  private lateLine(at: number): Message[] | undefined {
     for (const line of [this.transactional, this.campaigns]) {
       if ((line[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at) return line
     }
@@ -326,8 +296,8 @@ class Line<Message> implements LaneSlots<Message> {
   }
 
   /** Takes all messages out of line that would have to be checked again before they leave at that time. */
-  private takeDoubtful(at: number): Waiting<Message>[] {
-    const taken: Waiting<Message>[] = []
+  private takeDoubtful(at: number): Message[] {
+    const taken: Message[] = []
     for (const line of [this.transactional, this.campaigns]) {
       const kept = line.filter((each) => {
         const isDoubtful = each.wantedUntil.steadyMs <= at || isOver(each.wantedUntil)
@@ -340,7 +310,7 @@ class Line<Message> implements LaneSlots<Message> {
   }
 
   /** Checks messages that are in no line. Those that may leave go to the front again. Never rejects. */
-  private async ask(doubtful: readonly Waiting<Message>[]): Promise<void> {
+  private async ask(doubtful: readonly Message[]): Promise<void> {
     const before = this.recalls
     this.asking += doubtful.length
     // Without Redis nothing leaves.
@@ -351,9 +321,9 @@ class Line<Message> implements LaneSlots<Message> {
       if (each === undefined) continue
       each.asked += 1
       if (before !== this.recalls || answer?.wantedUntil === undefined) {
-        each.go({ problem: answer && 'problem' in answer ? answer.problem : undefined })
+        this.deps.back(each, answer && 'problem' in answer ? answer.problem : undefined)
       } else if (each.asked >= MOST_ASKED && isOver(answer.wantedUntil)) {
-        each.go(BACK)
+        this.deps.back(each)
       } else {
         each.wantedUntil = answer.wantedUntil
         this.lineOf(each).unshift(each)
@@ -380,8 +350,12 @@ class Line<Message> implements LaneSlots<Message> {
    */
   private evenOut(): void {
     const { transactional, campaigns, slots } = this
-    while (this.waiting() > slots.length + this.exchanging) (campaigns.pop() ?? transactional.pop())?.go(BACK)
+    while (this.waiting() > slots.length + this.exchanging) this.goesBack(campaigns.pop() ?? transactional.pop())
     slots.splice(this.waiting() + this.asking)
+  }
+
+  private goesBack(message: Message | undefined): void {
+    if (message !== undefined) this.deps.back(message)
   }
 
   /** How many messages are in line. */

@@ -7,62 +7,55 @@ import { galleryFilesIn, withFiles } from '../../model/messages/content-files.ts
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignFilesWaitKey } from '../../redis/keys.ts'
-import type { Outgoing } from './attempt.ts'
+import type { Candidate } from './candidate.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import type { NamedUpload, SendableFile, Uploads } from './uploads.ts'
 
-export type ReadyFiles = { content: Content; uploads: readonly NamedUpload[] } | { refusal: Problem }
+type ReadyFiles = { content: Content; uploads: readonly NamedUpload[] } | { refusal: Problem }
 
-/** What the files of some messages allow. A message without files of the gallery is in none of these. */
-export interface MessageFiles {
-  /** What is sent of a message in place of its content, or why it can never be sent. */
-  ready: ReadonlyMap<Outgoing, ReadyFiles>
-  /** Messages that wait for a file, also those from chunks, and for how long (ms). */
-  waiting: ReadonlyMap<Outgoing, number>
-  /** Campaigns whose chunks are to be given back, and for how long (ms). */
-  waitingRuns: ReadonlyMap<number, number>
-}
+const NONE: ReadonlyMap<number, number> = new Map()
 
-const NONE: MessageFiles = { ready: new Map(), waiting: new Map(), waitingRuns: new Map() }
-
-/** Looks up the files of all messages of a step at once; most messages have none. Rejects only when Redis is away. */
-export async function filesOf(
+/**
+ * Names the files of all messages of a step at once; most have none. Sets `content` and `uploads`, or `refusal` of those that can
+ * never be sent, or `fileWaitMs` of those that wait, also from chunks. Returns the campaigns whose chunks are to be given back, and
+ * for how long (ms). Rejects only when Redis is away.
+ */
+export async function nameFiles(
   { redis, uploads }: { redis: Redis; uploads: Pick<Uploads, 'find'> },
   entry: DirectoryEntry,
-  messages: readonly Outgoing[],
-): Promise<MessageFiles> {
+  messages: readonly Candidate[],
+): Promise<ReadonlyMap<number, number>> {
   const wanted = messages.filter(({ content }) => galleryFilesIn(content).length > 0)
   if (wanted.length === 0) return NONE
   const files = new Map<number, SendableFile>()
   const ids = new Set(wanted.flatMap(({ content }) => galleryFilesIn(content).map(({ gallery }) => gallery)))
   await Promise.all([...ids].map(async (id) => files.set(id, await uploads.find(entry, id))))
 
-  const ready = new Map<Outgoing, ReadyFiles>()
-  const waiting = new Map<Outgoing, number>()
   const noted: Promise<unknown>[] = []
   const waitingRuns = new Map<number, number>()
-  for (const message of wanted) {
-    const found = galleryFilesIn(message.content).flatMap(({ gallery }) => files.get(gallery) ?? [])
-    const state = stateOf(message.content, found, files)
-    if (!('waitMs' in state)) {
-      ready.set(message, state)
-      continue
+  for (const each of wanted) {
+    const found = galleryFilesIn(each.content).flatMap(({ gallery }) => files.get(gallery) ?? [])
+    const state = stateOf(each.content, found, files)
+    if ('refusal' in state) each.refusal = state.refusal
+    if ('content' in state) {
+      each.content = state.content
+      each.uploads = state.uploads
     }
+    if (!('waitMs' in state)) continue
     const { waitMs, sentence } = state
-    waiting.set(message, waitMs)
-    const { run } = message.message
+    each.fileWaitMs = waitMs
+    const { run } = each.message
     // For lookups only: it may end before the claim, which gets the delay of the job separately.
-    if (message.from !== 'place' || run === undefined)
-      noted.push(delayMessage(redis, message.id, waitMs, waitText(sentence)))
+    if (each.from !== 'place' || run === undefined) noted.push(delayMessage(redis, each.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
       // For lookups; a little longer than the wait itself, which is followed by another one.
-      const key = campaignFilesWaitKey(message.id.lane, run)
+      const key = campaignFilesWaitKey(each.id.lane, run)
       noted.push(redis.set(key, waitText(sentence), 'PX', waitMs + SHOWN_MS))
     }
   }
   await Promise.all(noted)
-  return { ready, waiting, waitingRuns }
+  return waitingRuns
 }
 
 const SHOWN_MS = 1_000

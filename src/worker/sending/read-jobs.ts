@@ -4,7 +4,8 @@ import { isForeignPayload, type SendPayload, sendPayloadSchema } from '../../job
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { deadLetter, type WaitingJob } from '../../lanes/jobs.ts'
 import { newMessageOf } from '../../lanes/messages/new-message.ts'
-import type { Outgoing, SendDeps } from './attempt.ts'
+import type { SendDeps } from './attempt.ts'
+import { Candidate } from './candidate.ts'
 
 /** A job becomes a dead letter when this many workers have died after reading it alone. */
 const MOST_DEATHS = 3
@@ -18,8 +19,8 @@ export async function readJobs(
   lane: number,
   jobs: readonly WaitingJob[],
   hasSender: boolean,
-): Promise<{ messages: Outgoing[]; isForeign: boolean }> {
-  const messages: Outgoing[] = []
+): Promise<{ messages: Candidate[]; isForeign: boolean }> {
+  const messages: Candidate[] = []
   let isForeign = false
   for (const job of jobs) {
     const found = hasSender ? readJob(lane, job) : { reason: `lane ${lane} has no sender` }
@@ -34,7 +35,7 @@ export async function readJobs(
 }
 
 /** The message of a job, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
-function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reason: string } | { foreign: true } {
+function readJob(lane: number, job: WaitingJob): { message: Candidate } | { reason: string } | { foreign: true } {
   if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
   const id = parseMessageId(job.id)
   if (!id) return { reason: 'the job id is not a message id' }
@@ -56,7 +57,8 @@ function readJob(lane: number, job: WaitingJob): { message: Outgoing } | { reaso
   const payload: SendPayload = read.data
   const { content, trace, route } = payload
   const message = newMessageOf(payload)
-  return { message: { id, name: job.id, from: 'job', message, content, route, trace, payload: () => payload } }
+  const found = { id, name: job.id, from: 'job', message, content, route, trace, payload: () => payload } as const
+  return { message: new Candidate(found) }
 }
 
 /** Makes the job a dead letter, and logs it once. */

@@ -14,7 +14,8 @@ import { type OpenCampaign, type OpenCampaigns, UnreadableListError } from '../.
 import { noteOwnPause } from '../../recipients/own-pauses.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
-import type { Outgoing, SendDeps } from './attempt.ts'
+import type { SendDeps } from './attempt.ts'
+import type { Candidate } from './candidate.ts'
 import { waitingOf } from './chunk-messages.ts'
 import { senderOrWait } from './sender-directory.ts'
 
@@ -94,13 +95,13 @@ export interface TakenChunks {
    * Adds messages of campaign `run` behind those that wait. Resolves to `done` when none of them waits any more, or to
    * the reason given to `end` before that.
    */
-  add(run: number, messages: readonly Outgoing[]): Promise<ChunkEnd>
+  add(run: number, messages: readonly Candidate[]): Promise<ChunkEnd>
   /** Messages that wait. */
   waiting(): number
   /** The next ones, `most` at most. They wait until they are `taken`. */
-  next(most: number): Outgoing[]
+  next(most: number): Candidate[]
   /** Removes these. */
-  taken(messages: ReadonlySet<Outgoing>): void
+  taken(messages: ReadonlySet<Candidate>): void
   /** Ends all chunks, or those of one campaign, with this result. */
   end(how: ChunkEnd, run?: number): void
   /** Gives back all chunks, and whatever is added later. */
@@ -109,7 +110,7 @@ export interface TakenChunks {
 
 /** `added` is called when there are more messages. */
 export function createTakenChunks(added: () => void): TakenChunks {
-  let chunks: { run: number; left: readonly Outgoing[]; end: (how: ChunkEnd) => void }[] = []
+  let chunks: { run: number; left: readonly Candidate[]; end: (how: ChunkEnd) => void }[] = []
   let isClosed = false
 
   function end(how: ChunkEnd, run?: number): void {
@@ -130,7 +131,7 @@ export function createTakenChunks(added: () => void): TakenChunks {
     },
     waiting: () => chunks.reduce((sum, { left }) => sum + left.length, 0),
     next: (most) => {
-      const next: Outgoing[] = []
+      const next: Candidate[] = []
       for (const { left } of chunks) {
         if (next.length >= most) break
         next.push(...left.slice(0, most - next.length))

@@ -1,10 +1,11 @@
-// Serves one lane: connects its loop, limit, slots and chunks, and runs an attempt for each claimed message.
+// Serves one lane: connects its loop, limit, slots, chunks and attempts.
 
 import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { reserveSlots } from '../../lanes/messages/claim.ts'
 import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { type Claimed, type Outgoing, type SendDeps, sendInTurn } from './attempt.ts'
+import { createAttempts, type SendDeps } from './attempt.ts'
+import type { Candidate } from './candidate.ts'
 import type { createInFlightLimits, InFlightLimit } from './in-flight-limit.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
@@ -25,7 +26,7 @@ const SLOW: Pace = paceOf(1)
 export interface Lane {
   loop: LaneLoop
   inFlightLimit: InFlightLimit
-  slots: LaneSlots<Outgoing>
+  slots: LaneSlots<Candidate>
   chunks: TakenChunks
   /** Places that a read in progress has reserved. */
   reading: () => number
@@ -45,7 +46,7 @@ export function serveLane(
   let rate: number | undefined
   let reading = 0
   let latestEntry: DirectoryEntry | undefined
-  const slots = createLaneSlots<Outgoing>(
+  const slots = createLaneSlots<Candidate>(
     {
       clock: send.clock,
       others: async (missed, ofPace) => {
@@ -56,9 +57,20 @@ export function serveLane(
         return found
       },
       askAgain: async (messages) => (latestEntry ? stillWanted(send, latestEntry, messages) : []),
+      leave: (message, turn) => attempts.leave(message, turn),
+      back: (message, problem) => attempts.back(message, problem),
     },
     lane,
   )
+  const attempts = createAttempts(send, {
+    slots: () => slots,
+    inFlightLimit: () => inFlightLimit,
+    ended,
+    over: ({ message: { run } }) => {
+      inFlightLimit.end()
+      if (run !== undefined) noteMoved(run)
+    },
+  })
   const inFlightLimit = limits.add(() => loop.freed())
   const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({
@@ -84,9 +96,11 @@ export function serveLane(
           inFlightLimit.setPace(pace)
         }
         const from = { lane, entry, pace, chunks, latestSlot: slots.latest }
-        return await takeNext(send, from, take, (outgoing, claimed) => {
+        return await takeNext(send, from, take, (claimed) => {
           reading -= 1
-          if (entry) void attempt(entry, outgoing, claimed)
+          // Its answer was lost once: nothing is known of its slot.
+          if (claimed.slot) slots.enter(claimed, claimed.slot, pace)
+          else attempts.back(claimed)
         })
       } catch (error) {
         // If the claim's reply was lost, those messages are skipped when the chunk is taken again.
@@ -104,21 +118,7 @@ export function serveLane(
     return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
   }
 
-  /** Never rejects. */
-  async function attempt(entry: DirectoryEntry, outgoing: Outgoing, claimed: Claimed): Promise<void> {
-    try {
-      await ended(outgoing, await sendInTurn(send, { slots, inFlightLimit }, entry, outgoing, claimed))
-    } catch (error) {
-      // Its record shows the claim: the sweep decides.
-      const level = isRedisAway(error) ? 'warn' : 'error'
-      log[level]({ message: outgoing.name, err: error }, 'attempt.not_settled')
-    } finally {
-      inFlightLimit.end()
-      if (outgoing.message.run !== undefined) noteMoved(outgoing.message.run)
-    }
-  }
-
-  async function ended({ name, from, payload }: Outgoing, end: JobEnd): Promise<void> {
+  async function ended({ name, from, payload }: Candidate, end: JobEnd): Promise<void> {
     if (end.kind === 'done' || end.kind === 'dead_letter') return
     // The cooldown itself is in Redis, and every claim checks it; this spares the lane claims in the meantime.
     if (end.kind !== 'waits') loop.hold(end.ms)

@@ -17,7 +17,7 @@ import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import { delayMessage } from '../../lanes/messages/claim.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
-import { recordStatus, setNotSent, setUnconfirmed } from '../../lanes/messages/steps.ts'
+import { recordSent, recordStatus, setNotSent, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import type { Outcome, Problem } from '../../model/messages/outcome.ts'
@@ -32,6 +32,7 @@ import { actOn, FIRST_WAIT_MS } from '../../reports/act-on-problem.ts'
 import { applyProviderOptOut } from '../../reports/apply-opt-outs.ts'
 import { applyAnswer } from '../../reports/apply-report.ts'
 import { learnNames } from '../../reports/learn-names.ts'
+import type { Candidate } from './candidate.ts'
 import type { LaneBackoff } from './lane-backoff.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { untilWritten } from './until-written.ts'
@@ -168,15 +169,49 @@ function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, o
   }
 }
 
+/** Whether nothing follows from an outcome but that the message is sent, as from almost all. */
+export function isSimplySent({ entry, counted, isProbe }: Candidate, outcome: Outcome): outcome is Of<'sent'> {
+  if (outcome.kind !== 'sent' || counted !== undefined || isProbe) return false
+  const { blocked_at, sent_after_block } = entry.sender
+  return (
+    !outcome.isHeld && outcome.knownAs === undefined && outcome.word === undefined && sent_after_block >= blocked_at
+  )
+}
+
+/**
+ * Settles a message that is simply sent, together with others. `done` is called once it is written down; after an Error it is to
+ * be settled by `settle`.
+ */
+export function settleSent(
+  { redis, backoff, refusals, followByPolling }: SettleDeps,
+  { id, attempt, message, entry }: Candidate,
+  { providerId }: Of<'sent'>,
+  done: (error: Error | undefined) => void,
+): void {
+  backoff.over(id.lane)
+  noteSent(refusals, id, message.run)
+  const isPolled = entry.provider.poll !== undefined
+  recordSent(redis, id, attempt, { providerId, firstPollMs: isPolled ? FIRST_POLL_MS : undefined }, (error) => {
+    if (error === undefined && isPolled) followByPolling(id.lane)
+    done(error)
+  })
+}
+
+/**
+ * Noted at once: a refusal may come before it is written down, and must not pause the campaign, or the sender once more, as
+ * though nothing had been sent in between.
+ */
+function noteSent(refusals: CampaignRefusals, { lane }: MessageId, run: number | undefined): void {
+  if (run !== undefined) refusals.over({ lane, number: run })
+}
+
 async function sent(
   { redis, log, refusals, tombstones, nameMemory, followByPolling }: SettleDeps,
   { sender, provider, rules }: DirectoryEntry,
   { id, attempt, to, run }: Attempted,
   { providerId, isHeld, knownAs, word }: Of<'sent'>,
 ): Promise<JobEnd> {
-  // Before the first await: a refusal may come before the step below is written, and must not pause the campaign, or the sender
-  // once more, as though nothing had been sent in between.
-  if (run !== undefined) refusals.over({ lane: id.lane, number: run })
+  noteSent(refusals, id, run)
   // The entry was read before the claim, so this message left after the sender was blocked. If the note is lost, the next
   // message that is sent writes it.
   const { blocked_at, sent_after_block } = sender
@@ -187,7 +222,7 @@ async function sent(
   // (recovery/held-places.ts); nobody would notice a held message without a place, and more would go out than may.
   const keepPlace = () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid))
   if (isHeld) await bestEffort(log, id, () => untilWritten(redis, keepPlace))
-  const how = { providerId, firstPollMs, isHeldBack: isHeld, word, isPatient: !isHeld }
+  const how = { providerId, firstPollMs, isHeldBack: isHeld, word }
   await untilWritten(redis, () => recordStatus(redis, id, attempt, 'sent', how))
   if (isHeld) await bestEffort(log, id, () => releaseUnheld(redis, rules, id))
   if (provider.poll) followByPolling(id.lane)

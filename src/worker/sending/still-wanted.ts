@@ -1,11 +1,11 @@
 // Checks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and the check made
 // before the claim is too old. One check for all of them.
 
-import type { Names } from '../../model/people/person.ts'
 import { cappedUntil } from '../../portfolios/rules.ts'
 import { mayLeave } from '../../recipients/campaigns.ts'
-import type { Outgoing, SendDeps } from './attempt.ts'
-import type { Asked, StillWanted } from './lane-slots.ts'
+import type { SendDeps } from './attempt.ts'
+import type { Candidate } from './candidate.ts'
+import type { StillWanted } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 
@@ -17,32 +17,29 @@ import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 export async function stillWanted(
   deps: SendDeps,
   entry: DirectoryEntry,
-  asked: readonly Asked<Outgoing>[],
+  messages: readonly Candidate[],
 ): Promise<StillWanted[]> {
   const { redis } = deps
-  const messages = asked.map(({ message }) => message)
-  const wantedUntil = asked.map(({ message, isMarketing }) => wantedUntilOf(entry, message.message, isMarketing))
-  // If a person has got another name since, their opt-outs and erasures under it count under these as well.
-  const names = messages.map(({ names, message }): Names => names ?? [message.to])
-  const marketing = asked.flatMap(({ isMarketing }, i) => (isMarketing ? [i] : []))
-  const isMarketing = new Set(marketing.flatMap((i) => messages[i] ?? []))
+  const wantedUntil = messages.map((each) => wantedUntilOf(entry, each))
+  const marketing = messages.filter(({ isMarketing }) => isMarketing)
   const runs = [...new Set(messages.flatMap(({ message: { run } }) => run ?? []))]
   const lane = messages[0]?.id.lane ?? 0
-  // All in one write.
+  // All in one write. If a person has got another name since, their opt-outs and erasures under it count under these as well.
   const [going, caps, suppressed] = await Promise.all([
     Promise.all(runs.map((number) => mayLeave(redis, { lane, number }))),
     cappedUntil(
       redis,
       entry.rules,
-      marketing.map((i) => names[i] ?? []),
+      marketing.map(({ allNames }) => allNames),
     ),
-    suppressedAmong(deps, entry, messages, isMarketing, names),
+    suppressedAmong(deps, entry, messages),
   ])
   const stopped = new Set(runs.filter((_run, i) => !going[i]))
-  const capped = new Set(marketing.filter((_place, i) => caps[i] !== undefined))
-  return messages.map(({ message: { run } }, i): StillWanted => {
-    if ((run !== undefined && stopped.has(run)) || capped.has(i)) return {}
-    const problem = suppressed.get(i)
+  const capped = new Set(marketing.filter((_each, i) => caps[i] !== undefined))
+  return messages.map((each, i): StillWanted => {
+    const { run } = each.message
+    if ((run !== undefined && stopped.has(run)) || capped.has(each)) return {}
+    const problem = suppressed.get(each)
     const until = wantedUntil[i]
     return problem || !until ? { problem } : { wantedUntil: until }
   })

@@ -3,7 +3,7 @@
 //
 // If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every
 // message is in its record, and the sweep finds it.
-import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
+import { deadlineIn } from '../../kernel/deadline.ts'
 import { newAttemptId } from '../../kernel/message-id.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { nextJobs, releaseRead } from '../../lanes/jobs.ts'
@@ -12,14 +12,15 @@ import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { setNotSent } from '../../lanes/messages/steps.ts'
 import { type Problem, personErased } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
-import type { Names } from '../../model/people/person.ts'
 import { namesToSendTo } from '../../people/names/names.ts'
 import { refundCount } from '../../portfolios/rules.ts'
+import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { CLAIM_GOOD_FOR_MS, type Claimed, lostAfterMs, type Outgoing, type SendDeps } from './attempt.ts'
-import { type Marketing, marketingAmong } from './marketing-routes.ts'
-import { filesOf } from './message-files.ts'
-import { checkRulesAmong } from './provider-rules.ts'
+import { CLAIM_GOOD_FOR_MS, lostAfterMs, type SendDeps } from './attempt.ts'
+import type { Candidate } from './candidate.ts'
+import { classify } from './marketing-routes.ts'
+import { nameFiles } from './message-files.ts'
+import { checkRules } from './provider-rules.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
 import type { TakenChunks } from './send-chunk.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -79,7 +80,7 @@ export async function takeNext(
   deps: SendDeps,
   from: TakenLane,
   take: Take,
-  claimed: (message: Outgoing, claim: Claimed) => void,
+  claimed: (message: Candidate) => void,
 ): Promise<Taken> {
   try {
     return await takeAndClaim(deps, from, take, claimed)
@@ -95,7 +96,7 @@ async function takeAndClaim(
   deps: SendDeps,
   from: TakenLane,
   take: Take,
-  claimed: (message: Outgoing, claim: Claimed) => void,
+  claimed: (message: Candidate) => void,
 ): Promise<Taken> {
   const { lane, entry, chunks } = from
   const { redis, worker: by } = deps
@@ -126,58 +127,45 @@ async function takeAndClaim(
 }
 
 /** How many messages of a step come from chunks: the places that jobs leave, at least half of those that transactional ones leave. */
-function placesOf(most: number, jobs: readonly Outgoing[], waiting: number): number {
+function placesOf(most: number, jobs: readonly Candidate[], waiting: number): number {
   const transactional = jobs.filter(({ message }) => message.class === 'transactional').length
   return Math.min(waiting, Math.max(most - jobs.length, Math.floor((most - transactional) / 2)))
 }
 
-/** Ends those that must not be sent and claims the others in one step. */
+/** Names, allows and claims the messages of a step, each time all of them together. */
 async function claimAll(
   deps: SendDeps,
   { lane, entry, pace, chunks, latestSlot, pastMs }: TakenLane & { entry: DirectoryEntry; pastMs: number },
-  messages: readonly Outgoing[],
+  messages: readonly Candidate[],
   taken: Taken,
-  claimed: (message: Outgoing, claim: Claimed) => void,
+  claimed: (message: Candidate) => void,
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
-  const people = messages.map(({ message }) => message.to)
-  const [files, marketing, names] = await Promise.all([
-    filesOf(deps, entry, messages),
-    marketingAmong(redis, entry, messages),
-    namesToSendTo(redis, entry.sender.account, people),
+  for (const each of messages) each.begin(entry)
+  const [waitingRuns] = await Promise.all([
+    nameFiles(deps, entry, messages),
+    classify(redis, entry, messages),
+    namePeople(redis, entry, messages),
   ])
-  // Most people have no name but the one in the message.
-  const knownNames = new Map<Outgoing, Names>()
-  for (const [i, each] of messages.entries()) {
-    const found = names[i] ?? []
-    if (found.length > 1) knownNames.set(each, found)
-  }
-  const namesOf = (each: Outgoing): Names => knownNames.get(each) ?? [each.message.to]
-  // A message that waits for a file is not counted.
-  const complete = messages.filter((message) => !files.waiting.has(message))
   // From here on, not before: on a busy machine, reading names and files takes as long as this check is valid.
-  const wantedUntil = new Map(
-    messages.map((each) => [each, wantedUntilOf(entry, each.message, marketing.messages.has(each))]),
-  )
-  // Both at once, so that a step takes no longer for it.
-  const [waitNoMore, { counted, putOff, resting, restMs }] = await Promise.all([
-    endSuppressed(deps, entry, messages, marketing, namesOf, wantedUntil),
-    checkRulesAmong(deps, entry, complete, marketing.messages, namesOf),
+  for (const each of messages) each.wantedUntil = wantedUntilOf(entry, each)
+  // Both at once, so that a step takes no longer for it. A message that waits for a file is not counted.
+  const [waitNoMore, restMs] = await Promise.all([
+    endSuppressed(deps, entry, messages),
+    checkRules(
+      deps,
+      entry,
+      messages.filter(({ fileWaitMs }) => fileWaitMs === undefined),
+    ),
   ])
-  for (const [message, of] of counted) if (waitNoMore.has(message)) await refundCount(redis, entry.rules, of)
+  for (const { counted } of waitNoMore) if (counted) await refundCount(redis, entry.rules, counted)
   // Of those that wait for a file, jobs are delayed by their claim, and places go back with their chunk.
-  const isBack = (message: Outgoing): boolean => message.from === 'place' && files.waiting.has(message)
-  const wanted = messages.filter((message) => !waitNoMore.has(message) && !resting.has(message) && !isBack(message))
+  const isBack = ({ from, fileWaitMs }: Candidate): boolean => from === 'place' && fileWaitMs !== undefined
+  const wanted = messages.filter((each) => !waitNoMore.has(each) && !each.isResting && !isBack(each))
   if (restMs !== undefined) taken.campaignsRestMs = restMs
   if (wanted.length === 0) await releaseRead(redis, lane, reader)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
-  const claims = wanted.map((each) => {
-    const { id, message, from } = each
-    const notBefore = putOff.get(each)
-    const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-    const person = knownNames.get(each)?.[0]
-    return { id, message: asked, from, person, attempt: newAttemptId(), delayMs: files.waiting.get(each) }
-  })
+  const claims = wanted.map(claimOf)
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
   const claimedAt = performance.now()
@@ -189,49 +177,60 @@ async function claimAll(
     },
   )
   const answeredAt = performance.now()
-  const refusals: (() => Promise<void>)[] = []
+  const refusals: [Candidate, ClaimResult | Error][] = []
   let hasTime = false
   // All claimed messages are sent before anything else is read from Redis, which may be away by then.
-  for (const [i, message] of wanted.entries()) {
+  for (const [i, each] of wanted.entries()) {
     const result = results[i]
     if (result === undefined) continue
     if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
-      const { slot, isProbe } = result
+      const { slot, isProbe = false } = result
       if (slot && !hasTime) deps.clock.observe(lane, claimedAt, slot.nowMs, answeredAt)
       hasTime = true
-      waitNoMore.add(message)
-      const goodUntil = wantedUntil.get(message) ?? until
-      const attempt = claims[i]?.attempt ?? ''
-      const times = { until, wantedUntil: goodUntil }
-      const ready = files.ready.get(message)
-      const route = marketing.routes.get(message)
-      const known = knownNames.get(message)
-      const isAsRead = ready === undefined && route === message.route && known === undefined
-      const sent = isAsRead ? message : { ...message, ...ready, route, names: known }
-      const isMarketing = marketing.messages.has(message)
-      claimed(sent, { attempt, slot, pace, isProbe, ...times, isMarketing, counted: counted.get(message) })
+      waitNoMore.add(each)
+      each.slot = slot
+      each.isProbe = isProbe
+      each.until = until
+      claimed(each)
     } else {
-      refusals.push(async () => {
-        const of = counted.get(message)
-        if (of !== undefined) await refundCount(redis, entry.rules, of)
-        const heldMs = await (result instanceof Error ? broken(deps, message, result) : refused(deps, message, result))
-        if (heldMs === undefined) waitNoMore.add(message)
-        else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
-        const waitMs = putOffMs(result)
-        if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
-      })
+      refusals.push([each, result])
     }
   }
   // For all of them before any is handled: the first one ends this step.
   const away = claims.filter((_claim, i) => isRedisAway(results[i]))
   await takeBack(deps, away)
-  for (const refuse of refusals) await refuse()
+  for (const [each, result] of refusals) {
+    if (each.counted) await refundCount(redis, entry.rules, each.counted)
+    const heldMs = await (result instanceof Error ? broken(deps, each, result) : refused(deps, each, result))
+    if (heldMs === undefined) waitNoMore.add(each)
+    else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
+    const waitMs = putOffMs(result)
+    if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
+  }
   chunks.taken(waitNoMore)
   for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
   // Their chunks are given back: nobody holds them meanwhile.
-  for (const [run, ms] of files.waitingRuns) chunks.end({ kind: 'waits', ms }, run)
+  for (const [run, ms] of waitingRuns) chunks.end({ kind: 'waits', ms }, run)
   if (restMs !== undefined) chunks.end({ kind: 'lane_waits', ms: restMs })
   if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
+}
+
+/** Sets `names`: most people have no name but the one in the message. */
+async function namePeople(redis: Redis, { sender }: DirectoryEntry, messages: readonly Candidate[]): Promise<void> {
+  const people = messages.map(({ message }) => message.to)
+  const names = await namesToSendTo(redis, sender.account, people)
+  for (const [i, found] of names.entries()) {
+    const each = messages[i]
+    if (each !== undefined && found.length > 1) each.names = found
+  }
+}
+
+/** The claim of a message for a new attempt. */
+function claimOf(each: Candidate): Claim {
+  const { id, message, from, notBefore, names, fileWaitMs } = each
+  each.attempt = newAttemptId()
+  const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
+  return { id, message: asked, from, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
 }
 
 /**
@@ -256,7 +255,7 @@ const putOffMs = (result: ClaimResult | Error): number | undefined =>
     : undefined
 
 /** Campaigns that do not run. */
-const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResult | Error)[]): ReadonlySet<number> =>
+const stoppedRuns = (messages: readonly Candidate[], results: readonly (ClaimResult | Error)[]): ReadonlySet<number> =>
   new Set(
     messages.flatMap(({ message: { run } }, i) => {
       const result = results[i]
@@ -271,17 +270,12 @@ const stoppedRuns = (messages: readonly Outgoing[], results: readonly (ClaimResu
 async function endSuppressed(
   deps: SendDeps,
   entry: DirectoryEntry,
-  messages: readonly Outgoing[],
-  marketing: Marketing,
-  namesOf: (message: Outgoing) => Names,
-  wantedUntil: Map<Outgoing, Deadline>,
-): Promise<Set<Outgoing>> {
-  const ended = new Set<Outgoing>()
-  for (const [i, problem] of await suppressedAmong(deps, entry, messages, marketing.messages, messages.map(namesOf))) {
-    const message = messages[i]
-    if (message === undefined) continue
-    if (await endSuppressedOne(deps, message, problem)) ended.add(message)
-    else wantedUntil.set(message, deadlineIn(Number.NEGATIVE_INFINITY))
+  messages: readonly Candidate[],
+): Promise<Set<Candidate>> {
+  const ended = new Set<Candidate>()
+  for (const [each, problem] of await suppressedAmong(deps, entry, messages)) {
+    if (await endSuppressedOne(deps, each, problem)) ended.add(each)
+    else each.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
   }
   return ended
 }
@@ -289,7 +283,7 @@ async function endSuppressed(
 /** True when it will not be sent. */
 async function endSuppressedOne(
   { redis, lanes, config }: SendDeps,
-  message: Outgoing,
+  message: Candidate,
   problem: Problem,
 ): Promise<boolean> {
   const { id, from, payload } = message
@@ -302,9 +296,9 @@ async function endSuppressedOne(
 }
 
 /** Handles a refused claim; returns how long the whole lane waits (ms), if it does. */
-async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult): Promise<number | undefined> {
+async function refused(deps: SendDeps, candidate: Candidate, result: ClaimResult): Promise<number | undefined> {
   const { redis, lanes, config, log } = deps
-  const { id, name, from, payload } = outgoing
+  const { id, name, from, payload } = candidate
   switch (result.verdict) {
     case 'lane_cooldown':
     case 'too_early':
@@ -324,12 +318,12 @@ async function refused(deps: SendDeps, outgoing: Outgoing, result: ClaimResult):
   if (from === 'place') return undefined
   log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
   const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
-  if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, outgoing.message.class)
+  if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, candidate.message.class)
   return undefined
 }
 
 /** The claim failed. Rejects when Redis is away. */
-async function broken(deps: SendDeps, { id, name, from, payload }: Outgoing, error: Error): Promise<undefined> {
+async function broken(deps: SendDeps, { id, name, from, payload }: Candidate, error: Error): Promise<undefined> {
   if (isRedisAway(error)) throw error
   if (from === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
   // Whatever is wrong with it, a job of its own ends as a dead letter with this error.
