@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { type MessageId, newAttemptId } from '../../src/kernel/message-id.ts'
-import type { JobEnd } from '../../src/lanes/bullmq/worker.ts'
 import {
   type ClaimResult,
   delayMessage,
@@ -287,22 +286,22 @@ describe('a request that cannot leave in its slot, because its connection opens 
   }
 
   /** A worker whose messages go to `send`. */
-  async function withWorker(send: DirectoryEntry['provider']['send'], act: (deps: SendDeps) => Promise<void>) {
+  async function withWorker<T>(
+    send: DirectoryEntry['provider']['send'],
+    act: (deps: SendDeps) => Promise<T>,
+  ): Promise<T> {
     const queues = openLaneQueues(redis)
-    await act(sendingTo({ redis, lanes: queues }, anySender(80), { send })).finally(() => queues.close())
+    return act(sendingTo({ redis, lanes: queues }, anySender(80), { send })).finally(() => queues.close())
   }
 
   /** How often the provider was asked to send, each time missing the slot until it has been so often; and what then. */
   async function sendOn(lane: number, misses: number) {
     const asked: (number | undefined)[] = []
-    let end: JobEnd | undefined
     const send: DirectoryEntry['provider']['send'] = async (_sender, _message, _timeoutMs, departure) => {
       asked.push(departure?.leaveBy)
       return asked.length <= misses ? { kind: 'never_left', cause: MISSED_SLOT } : { kind: 'accepted', providerId: 'p' }
     }
-    await withWorker(send, async (deps) => {
-      end = await attemptsOn(deps, lane).send(await claimedOn(deps, lane), SLOW)
-    })
+    const end = await withWorker(send, async (deps) => attemptsOn(deps, lane).send(await claimedOn(deps, lane), SLOW))
     return { asked, end }
   }
 
