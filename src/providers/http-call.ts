@@ -223,7 +223,12 @@ const LAST_TURNS = 2
  */
 const MOST_GRACE_MS = 2_000
 const LEAST_GRACE_MS = 20
-/** If the process stalled for this part of its time, a call without an answer proves nothing about the provider. */
+/**
+ * If the process stalled for this part of its time, a call without an answer proves nothing about the provider. After a shorter
+ * stall it is a time-out: the stall was added, so the provider had all of its time, and this process read its sockets meanwhile.
+ * A provider on the same busy machine may be late for the same reason; a campaign still pauses for that, because each such
+ * message is unproven and somebody may have to look into it.
+ */
 const MOST_STALLED = 0.5
 
 const timeOut = (call: JsonCall, turns = LAST_TURNS): void => call.timedOut(turns)

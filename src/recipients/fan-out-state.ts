@@ -17,10 +17,7 @@ export interface FanOutState {
   /** Place of the recipient that is fed next. */
   next: number
   counts: Counts
-  /**
-   * Of the failed, unconfirmed and unknown ones, those that say nothing about the campaign (isExempt in
-   * message-lifecycle.lua).
-   */
+  /** Of the failed, unconfirmed and unknown ones, those that say nothing about the campaign (model/campaigns/exempt.ts). */
   exempt: number
   /** Campaigns that run on the lane, this one included. */
   running: number

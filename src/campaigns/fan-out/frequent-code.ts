@@ -1,8 +1,8 @@
-// The most frequent failure code among a campaign's latest messages, read once, when the circuit breaker pauses it.
+// The most frequent code among the latest messages of a campaign that its circuit breaker counts as bad, read once, when it pauses
+// the campaign.
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
-import { OWN_DOUBTS } from '../../model/messages/outcome.ts'
-import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
+import { isCountedBad } from '../../model/campaigns/exempt.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, requeueableKey } from '../../redis/keys.ts'
 import { inWords } from './circuit-breaker.ts'
@@ -18,17 +18,11 @@ export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignI
   const counts = new Map<string, number>()
   for (const record of await archiveOf(redis).find({ lane, ulids }, 'progress')) {
     if (record === undefined || record instanceof Error) continue
-    const { run, code } = record
-    if (run !== number || !code || isExempt(code)) continue
+    const { run, state, code } = record
+    if (run !== number || !code || !isCountedBad(state, code)) continue
     counts.set(code, (counts.get(code) ?? 0) + 1)
   }
   const [most] = [...counts].sort(([, a], [, b]) => b - a)
   if (most === undefined) return undefined
   return /^\d+$/.test(most[0]) ? inWords(most[0]) : `no code of WhatsApp (${most[0]})`
 }
-
-/** The circuit breaker does not count these either: `isExempt` in message-lifecycle.lua. */
-const isExempt = (code: string): boolean =>
-  PROVIDER_CODES.get(Number(code))?.concerns === 'recipient' || OWN_CODES.has(code)
-
-const OWN_CODES: ReadonlySet<string> = new Set(Object.values(OWN_DOUBTS))

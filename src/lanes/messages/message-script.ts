@@ -2,11 +2,10 @@
 // letter and code from the table that TypeScript has it from: no script knows one by itself.
 
 import { ASIDE } from '../../model/campaigns/counts.ts'
+import { EXEMPT_CODES } from '../../model/campaigns/exempt.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { HISTORY } from '../../model/messages/history.ts'
 import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../../model/messages/lifecycle.ts'
-import { OWN_DOUBTS } from '../../model/messages/outcome.ts'
-import { PROVIDER_CODES } from '../../model/messages/provider-codes.ts'
 import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { JOB, META } from '../bullmq/layout.ts'
 import { FIELD } from './record-format.ts'
@@ -25,17 +24,21 @@ const moveOf = Object.entries<Move>(MESSAGE_MOVES)
   })
   .join(' ')
 
-const recipientCodes = [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === 'recipient' ? [code] : []))
+/** The codes that exempt a message in a state, `|131026|…|`; nil for a state that is not bad. */
+const exemptCodesOf = STATES.flatMap((state) => {
+  const codes = EXEMPT_CODES[state]
+  return codes === undefined ? [] : [`if state == ${letter(state)} then return '|${codes.join('|')}|' end`]
+}).join(' ')
 
 const line = [
   `local ${STATES.map((state) => state.toUpperCase()).join(', ')} = ${STATES.map(letter).join(', ')}`,
   `local ORDER, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
-  `local RECIPIENT_CODES = '|${recipientCodes.join('|')}|'`,
+  `local function exemptCodesOf(state) ${exemptCodesOf} end`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')
 /** The kinds of moves, each by its own name. */
 const MOVE = Object.fromEntries(Object.keys(MESSAGE_MOVES).map((kind) => [kind, kind]))
-const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, CODE: OWN_DOUBTS, MOVE } }
+const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, MOVE } }
 
 /** The same as `defineScript`, of a script that reads these constants, and perhaps tables of its own. */
 export const defineMessageScript = (module: string, name: string, names: Constants['names'] = {}): Script =>

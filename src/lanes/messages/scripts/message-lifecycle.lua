@@ -232,15 +232,10 @@ local function writeChanges(prefix, run, changes)
   end
 end
 
--- Whether the circuit breaker leaves out a message in this state, with this error (`code|sentence`): it was refused because
--- of its recipient, or is unproven because a worker died or was late itself.
+-- Whether the circuit breaker leaves out a message in this state, with this error (`code|sentence`).
 local function isExempt(state, problem)
-  local code = problem and string.match(problem, '^[^|]*')
-  if not code then return false end
-  if state == UNCONFIRMED or state == UNKNOWN then
-    return code == CODE.workerLost or code == CODE.workerLate or code == CODE.recordLost
-  end
-  return state == FAILED and string.find(RECIPIENT_CODES, '|' .. code .. '|', 1, true) ~= nil
+  local codes = problem and exemptCodesOf(state)
+  return codes and string.find(codes, '|' .. string.match(problem, '^[^|]*') .. '|', 1, true) ~= nil or false
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
