@@ -92,3 +92,23 @@ function endOfBeat(): Promise<void> {
   })
   return beat
 }
+
+test.each(['handed over', 'reopened', 'stopped'])(
+  'nor are those of a lane that was %s while a read of it was under way',
+  async (how) => {
+    const lane = { 'handed over': 4, reopened: 5, stopped: 6 }[how] ?? 0
+    const played = answering(() => ACCEPTED)
+    const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(RATE), played))
+    hangNextLook(lane)
+    lanes.wake(lane)
+    await eventually(async () => lanes.inFlight() > 0, 'the lane is read')
+    const held = lanes.inFlight()
+    if (how === 'handed over') lanes.handOver([lane])
+    if (how === 'reopened') expect(lanes.reopen(lane)).toBe(true)
+    if (how === 'stopped') await lanes.stop(Promise.resolve(0))
+    expect(lanes.inFlight()).toBeGreaterThanOrEqual(held)
+    expect(lanes.claimedOrInFlight()).toBe(0)
+    await lanes.stop(Promise.resolve(0))
+    expect(lanes.claimedOrInFlight()).toBe(0)
+  },
+)

@@ -9,7 +9,7 @@ import { readMessage } from '../../src/lanes/messages/records.ts'
 import { matchingDeadLetters } from '../../src/messages/requeue/dead-letters.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
-import { cap } from '../../src/portfolios/rules.ts'
+import { cap, usage } from '../../src/portfolios/rules.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
@@ -169,6 +169,34 @@ test('claims that broke off half-way because a right was taken away are all take
   redis.disconnect()
   const records = await Promise.all(ids.map((id) => readMessage(world.redis, id)))
   expect([left, records.map((record) => record?.state)]).toEqual([[], ['queued', 'queued', 'queued']])
+})
+
+test('whoever was counted for a message that does not leave is not counted, also when another refusal ends the step', async () => {
+  const lane = world.newLane()
+  const ids = Array.from({ length: 3 }, () => newId(lane))
+  const content = { type: 'template' as const, template: { name: 't', language: { code: 'en' } } }
+  for (const [i, { ulid }] of ids.entries()) {
+    await world.queues.add(messageId(lane, ulid), { ...audioJob(), content, to: `49170000000${i}` })
+  }
+  for (const id of ids) await messageRecord(world.redis, id).ruin()
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const portfolio = { id: 4711, dailyLimit: 20, reservePercent: 0 }
+  const found = await deps.directory.of(lane)
+  const entry = found && { ...found, rules: { lane, portfolio } }
+  // None can be claimed, and their end as dead letters, which logs each, fails at the first.
+  const failing = {
+    ...deps,
+    log: Object.assign(Object.create(deps.log), {
+      error: () => {
+        throw new Error('Connection is closed.')
+      },
+    }),
+  }
+  const left: string[] = []
+  const taking = takeNext(failing, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  await expect(taking).rejects.toThrow('Connection is closed.')
+  expect(left).toEqual([])
+  expect((await usage(world.redis, portfolio)).used).toBe(0)
 })
 
 test('a worker that stops releases what it could not when Redis was away', async () => {

@@ -158,7 +158,7 @@ async function claimAll(
       messages.filter(({ fileWaitMs }) => fileWaitMs === undefined),
     ),
   ])
-  for (const { counted } of waitNoMore) if (counted) await refundCount(redis, entry.rules, counted)
+  await refundAll(deps, entry, waitNoMore)
   // Of those that wait for a file, jobs are delayed by their claim, and places go back with their chunk.
   const isBack = ({ from, fileWaitMs }: Candidate): boolean => from === 'place' && fileWaitMs !== undefined
   const wanted = messages.filter((each) => !waitNoMore.has(each) && !each.isResting && !isBack(each))
@@ -173,6 +173,7 @@ async function claimAll(
   const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
     async (error: unknown) => {
       await takeBack(deps, claims)
+      await refundAll(deps, entry, wanted).catch(() => {})
       throw error
     },
   )
@@ -199,8 +200,12 @@ async function claimAll(
   // For all of them before any is handled: the first one ends this step.
   const away = claims.filter((_claim, i) => isRedisAway(results[i]))
   await takeBack(deps, away)
+  await refundAll(
+    deps,
+    entry,
+    refusals.map(([each]) => each),
+  )
   for (const [each, result] of refusals) {
-    if (each.counted) await refundCount(redis, entry.rules, each.counted)
     const heldMs = await (result instanceof Error ? broken(deps, each, result) : refused(deps, each, result))
     if (heldMs === undefined) waitNoMore.add(each)
     else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
@@ -242,6 +247,14 @@ async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): 
   const takeBackOne = ({ id, attempt }: Claim) => setNotSent(redis, id, attempt, how).catch(ignoreUnreplicated)
   await Promise.all(claims.map((claim) => untilWritten(redis, () => takeBackOne(claim))))
 }
+
+/** Refunds what was counted for messages that do not leave after all, at once for all: handling the first may end the step. */
+const refundAll = (
+  { redis }: SendDeps,
+  { rules }: DirectoryEntry,
+  unsent: Iterable<Candidate>,
+): Promise<unknown> =>
+  Promise.all(Array.from(unsent, ({ counted }) => counted && refundCount(redis, rules, counted)))
 
 const claimFailed: Problem = {
   code: 'claim_failed',
