@@ -79,7 +79,7 @@ async function judged(
   })
   if (before === undefined) {
     // Others may have found it wrong already.
-    const offMs = Number((await redis.get(doubt)) ?? 0)
+    const offMs = await doubtedMs(redis, doubt)
     return believed(redisMs - offMs, offMs)
   }
   const expectedMs = before.redisMs + nowUp - before.upMs
@@ -87,19 +87,34 @@ async function judged(
   const isDoubted = before.offMs !== 0
   if (Math.abs(offMs) <= LEAP_MS) {
     if (isDoubted) {
-      log.warn({ server }, 'redis.clock_back')
-      await redis.del(doubt)
+      // Of all parts that doubted, the first logs it; so it is with the leap. The doubt about a clock that was behind has expired
+      // when it was set right: each part logs that.
+      const isFirst = (await redis.del(doubt)) === 1 || before.offMs < 0
+      if (isFirst) log.warn({ server }, 'redis.clock_back')
     }
     return believed(redisMs)
   }
   if (!isDoubted) {
-    await redis.set(doubt, Math.round(offMs), 'PX', DOUBT_MS, 'NX')
-    log.error({ server, by_seconds: Math.round(offMs / 1_000) }, 'redis.clock_leapt')
+    const isFirst = (await redis.set(doubt, Math.round(offMs), 'PX', DOUBT_MS, 'NX')) === 'OK'
+    if (isFirst) log.error({ server, by_seconds: Math.round(offMs / 1_000) }, 'redis.clock_leapt')
   } else if ((await redis.exists(doubt)) === 0) {
     log.warn({ server, by_seconds: Math.round(offMs / 1_000) }, 'redis.clock_trusted')
     return believed(redisMs)
   }
   return believed(expectedMs, offMs)
+}
+
+/**
+ * By how much (ms) others found the clock off; 0 where it is believed. A doubt that lasts longer than any doubt does was written
+ * before the clock was set back, as by somebody who stopped everything for that: then nobody was left to end it, and it would
+ * last for as many days as the clock was ahead.
+ */
+async function doubtedMs(redis: Redis, doubt: string): Promise<number> {
+  const [offMs, endsInMs] = await Promise.all([redis.get(doubt), redis.pttl(doubt)])
+  const leftMs = Number(offMs ?? 0) - Math.max(0, endsInMs - DOUBT_MS)
+  if (Math.abs(leftMs) > LEAP_MS) return leftMs
+  if (offMs !== null) await redis.del(doubt)
+  return 0
 }
 
 /** Ends all doubts: every part believes the clocks at its next look. By how much (ms) they were off. */

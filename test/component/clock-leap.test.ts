@@ -14,7 +14,7 @@ import { keptLog, silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, lanesOf, sendingTo } from '../support/sending.ts'
-import { clockDoubtEndsInMs } from '../support/state/accounts.ts'
+import { clockDoubtEndsInMs, leaveClockDoubt } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const DAY_MS = 86_400_000
@@ -145,6 +145,37 @@ test('nobody is let out by a budget or a cap that has ended only by such a clock
     (thrown: unknown) => thrown,
   )
   expect(isRedisAway(error), String(error)).toBe(true)
+})
+
+test('the leap and its end are logged once, however many parts look', async () => {
+  const { log, lines } = keptLog()
+  const other = connectWithRetry(world.server.url)
+  for (const aheadMs of [0, 30 * DAY_MS, 30 * DAY_MS, 0, 0]) {
+    await look(aheadMs, log)
+    await look(aheadMs, log, other)
+  }
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['redis.clock_leapt', 'redis.clock_back'])
+  expect([await asleep(world.redis), await asleep(other)]).toEqual([expect.any(Number), expect.any(Number)])
+  other.disconnect()
+})
+
+test('a clock that leaps and is set right while nothing of Laneway runs is believed by whatever starts then', async () => {
+  await leaveClockDoubt(world.redis, 30 * DAY_MS, 30 * DAY_MS)
+  const started = connectWithRetry(world.server.url)
+  await look(0, silentLog, started)
+  expect(clockOffMs(started)).toBe(0)
+  expect(await asleep(started)).toEqual(expect.any(Number))
+  expect(await clockDoubtEndsInMs(world.redis)).toBeLessThan(0)
+  started.disconnect()
+})
+
+test('one that was set back by a part of its leap is still doubted, by the rest', async () => {
+  await leaveClockDoubt(world.redis, 30 * DAY_MS, DAY_MS)
+  const started = connectWithRetry(world.server.url)
+  await look(0, silentLog, started)
+  expect(Math.abs(clockOffMs(started) - 29 * DAY_MS)).toBeLessThan(60_000)
+  expect(isRedisAway(await asleep(started))).toBe(true)
+  started.disconnect()
 })
 
 test('the doubt ends by itself after an hour, and a part that starts meanwhile shares it', async () => {

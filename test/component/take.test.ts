@@ -15,6 +15,7 @@ import { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import type { SendableFile } from '../../src/worker/sending/uploads.ts'
+import { keptLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendAlone, sendingTo } from '../support/sending.ts'
@@ -184,16 +185,13 @@ test('whoever was counted for a message that does not leave is not counted, also
   const found = await deps.directory.of(lane)
   const entry = found && { ...found, rules: { lane, portfolio } }
   // None can be claimed, and their end as dead letters, which logs each, fails at the first.
-  const failing = {
-    ...deps,
-    log: Object.assign(Object.create(deps.log), {
-      error: () => {
-        throw new Error('Connection is closed.')
-      },
-    }),
-  }
+  const { log } = keptLog()
+  Reflect.set(log, 'error', () => {
+    throw new Error('Connection is closed.')
+  })
   const left: string[] = []
-  const taking = takeNext(failing, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  const from = { lane, entry, pace, chunks, latestSlot }
+  const taking = takeNext({ ...deps, log }, from, TAKE, (message) => left.push(message.name))
   await expect(taking).rejects.toThrow('Connection is closed.')
   expect(left).toEqual([])
   expect((await usage(world.redis, portfolio)).used).toBe(0)

@@ -24,6 +24,7 @@ import {
   sendersOfAccountKey,
   templatesKey,
 } from '../../../src/redis/keys.ts'
+import { DOUBT_MS } from '../../../src/redis/trusted-clock.ts'
 import { entriesAt, namesAt, recordAt, timesAt, valueAt } from './handles.ts'
 
 /** The record of an account, its settings among it. */
@@ -185,6 +186,10 @@ const CHANNELS = { lanesToWake: rootKeys.wakeLanes, laneHasWork: rootKeys.wake, 
 
 /** Hears on a connection of its own what processes tell each other. */
 export const listenFor = (listener: Redis, of: keyof typeof CHANNELS) => listener.subscribe(CHANNELS[of])
+
+/** A doubt about the clock of Redis, by so many ms, that nobody ended, as it is once that clock was set back by `backMs`. */
+export const leaveClockDoubt = (redis: Redis, offMs: number, backMs: number) =>
+  redis.set(clockDoubtKey(''), offMs, 'PX', DOUBT_MS + backMs)
 
 /** In how many ms the doubt about the clock of Redis ends by itself. */
 export const clockDoubtEndsInMs = async (redis: Redis): Promise<number> => {
