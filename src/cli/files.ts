@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { ENCODINGS, encodingNamed } from '../files/csv-encoding.ts'
 import { SEPARATORS } from '../files/csv-head.ts'
+import { withoutByteOrderMark } from '../kernel/byte-order-mark.ts'
 import { Refusal } from '../kernel/refusal.ts'
 import { CliFailure, fileFailure, reasonOf, sentenceOfRefusal } from './failure.ts'
 import { parser } from './values.ts'
@@ -35,7 +36,7 @@ export async function readJson(path: string, stdin: Readable): Promise<unknown> 
   })
   if (!isUtf8(bytes)) throw new CliFailure(`${shownFile(path)}: expected JSON in UTF-8, got another encoding.`)
   try {
-    return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
+    return JSON.parse(withoutByteOrderMark(bytes.toString('utf8')))
   } catch (error) {
     throw new CliFailure(`${shownFile(path)}: expected JSON, got something else (${reasonOf(error)}).`)
   }

@@ -17,6 +17,7 @@ import {
   NAMES_MAX,
   VALUES_MAX,
 } from '../kernel/body-limits.ts'
+import { withoutByteOrderMark } from '../kernel/byte-order-mark.ts'
 import { hasBody } from './answer.ts'
 import { ApiError, tooLarge } from './errors.ts'
 import { BODY_SECONDS, inOwnIteration, readLargeBody, tooSlow } from './overload/large-bodies.ts'
@@ -141,8 +142,7 @@ function assertReadable(bytes: Buffer, valuesMax: number): void {
 
 /** Bytes as JSON, or an ApiError. A byte order mark is skipped, as by Express. */
 function parseJson(bytes: Buffer): unknown {
-  const whole = bytes.toString('utf8')
-  const text = whole.startsWith('\uFEFF') ? whole.slice(1) : whole
+  const text = withoutByteOrderMark(bytes.toString('utf8'))
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -152,7 +152,7 @@ function parseJson(bytes: Buffer): unknown {
 
 /** The text that Express could not parse, which its error contains. */
 const textOf = (error: SyntaxError): string =>
-  'body' in error && typeof error.body === 'string' ? error.body.replace(/^\uFEFF/, '') : ''
+  'body' in error && typeof error.body === 'string' ? withoutByteOrderMark(error.body) : ''
 
 const invalidJson = (cause: unknown, text: string): ApiError =>
   new ApiError(400, 'invalid_json', `The body is not valid JSON${positionOf(cause, text)}.`, { cause })

@@ -1,5 +1,6 @@
 // What the body of a provider's answer says. The acknowledgement of a message has the same shape on both wires.
 import { z } from 'zod'
+import { withoutByteOrderMark } from '../kernel/byte-order-mark.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import { withoutNumbers } from '../kernel/masked.ts'
 import { isUserId, parsePerson } from '../kernel/recipient.ts'
@@ -123,7 +124,7 @@ const isOtherForm = (one: string, other: string): boolean =>
  */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text)
+    return JSON.parse(withoutByteOrderMark(text))
   } catch {
     return undefined
   }

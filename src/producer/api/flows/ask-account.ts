@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Agent, request } from 'undici'
 import type { FlowRequest } from '../../../flows/flow-request.ts'
+import { withoutByteOrderMark } from '../../../kernel/byte-order-mark.ts'
 import { causeOf, readText } from '../../../outbound/answers.ts'
 import { signedHeaders } from '../../../outbound/signatures.ts'
 import { createTargetAgent } from '../../../outbound/target-agent.ts'
@@ -67,8 +68,7 @@ async function post(
 
 function readAnswer(status: 200 | 427, text: string): AccountAnswer {
   try {
-    // A byte order mark is skipped.
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
+    const value: unknown = JSON.parse(withoutByteOrderMark(text))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { status, body: { ...value } }
   } catch {
     // As any other answer that is no object.
