@@ -5,6 +5,7 @@
 // of acts that were never done.
 
 import { z } from 'zod'
+import { cutText } from '../kernel/cut-text.ts'
 import { ACT_TEXT_MAX, type Actor, type AuditEvent, type AuditLogEntry } from '../model/accounts/audit-log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountActivityKey, rootKeys, senderKey } from '../redis/keys.ts'
@@ -26,7 +27,7 @@ export async function appendToAuditLog(redis: Redis, act: AuditEvent, nowMs: num
     detail: detail ?? '',
     request: requestId ?? '',
   }
-  const list = Object.entries(fields).flatMap(([name, value]) => [name, value.slice(0, ACT_TEXT_MAX)])
+  const list = Object.entries(fields).flatMap(([name, value]) => [name, cutText(value, ACT_TEXT_MAX)])
   await Promise.all([
     append(redis, accountActivityKey(account), MOST_OF_ACCOUNT, list, nowMs),
     append(redis, rootKeys.activity, MOST_IN_ALL, list, nowMs),

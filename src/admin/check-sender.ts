@@ -4,6 +4,7 @@
 import { type Sender, tokenOf } from '../accounts/senders.ts'
 import { webhooksOf } from '../accounts/webhook-arrivals.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import type { Seal } from '../kernel/seal.ts'
 import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
 import type { GraphApi } from '../providers/graph-api.ts'
@@ -82,7 +83,7 @@ async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promi
       : {
           what: 'lane',
           state: 'missing',
-          sentence: `Its lane is paused: ${pausedFor.slice(0, 300)}`,
+          sentence: `Its lane is paused: ${cutText(pausedFor, 300)}`,
           do: `Mend the cause, then \`lanes resume ${id}\`.`,
         },
   )

@@ -8,6 +8,7 @@ import { dropTemplates, markDeleted, missedBy, writeListed } from '../accounts/t
 import type { MoveDeps } from '../campaigns/commands/lifecycle.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Seal } from '../kernel/seal.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../model/campaigns/lifecycle.ts'
@@ -225,7 +226,7 @@ const REASONS: Readonly<Record<number, string>> = {
 }
 
 const sentenceFor = ({ code, says }: GraphRefusal): string =>
-  `${REASONS[code ?? 0] ?? 'WhatsApp refused the list.'}${says === '' ? '' : ` It says: ${says}`}`.slice(0, 500)
+  cutText(`${REASONS[code ?? 0] ?? 'WhatsApp refused the list.'}${says === '' ? '' : ` It says: ${says}`}`, 500)
 
 const FAULTS: Readonly<Record<string, string>> = {
   page_loop: 'WhatsApp’s list leads in circles; nothing was removed.',

@@ -11,6 +11,7 @@ import {
   listEndpoints,
   removeEndpoint,
 } from '../events/store/endpoints.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import { faultsOf } from '../kernel/fault.ts'
 import { createSeal } from '../kernel/seal.ts'
 import { secretKeysOf } from '../kernel/secret-keys.ts'
@@ -41,7 +42,7 @@ const ATTEMPT_COLUMNS: Columns<Attempt> = {
   STATUS: ({ status, problem }) => status ?? problem,
   EVENTS: ({ events }) => events,
   DELIVERY: ({ delivery }) => delivery,
-  ANSWER: ({ answer }) => answer.slice(0, 60),
+  ANSWER: ({ answer }) => cutText(answer, 60),
 }
 
 /** What the activity calls every change of an endpoint; its detail has which. */

@@ -1,5 +1,6 @@
 // The head of a CSV file: what separates its cells, its columns, its first row. Pure, and of no platform: the console shows
 // in the browser what the server will read.
+import { cutText } from '../kernel/cut-text.ts'
 import { type Encoding, UnreadableCsvError } from './csv-encoding.ts'
 
 /** The first three are recognised; the bar is read when the file or a person names it. */
@@ -48,7 +49,7 @@ const COLUMN_QUOTED = 80
 
 /** The columns of a file as an error names them. */
 export function quotedColumns(header: readonly string[]): string {
-  const shown = header.slice(0, COLUMNS_QUOTED).map((cell) => `"${cell.trim().slice(0, COLUMN_QUOTED)}"`)
+  const shown = header.slice(0, COLUMNS_QUOTED).map((cell) => `"${cutText(cell.trim(), COLUMN_QUOTED)}"`)
   const more = header.length - shown.length
   return `${shown.join(', ') || 'none'}${more > 0 ? ` and ${more} more` : ''}`
 }

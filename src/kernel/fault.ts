@@ -1,6 +1,7 @@
 // Faults of a body as data: the path and one short sentence for whoever wrote it. Turns Zod's issues into sentences that name
 // what was expected and what came.
 import type { z } from 'zod'
+import { cutText } from './cut-text.ts'
 import { type FieldNames, meantBy } from './field-names.ts'
 
 /**
@@ -76,7 +77,7 @@ export function unknownFault({ path, meant, isTooMuch }: UnknownField): Fault {
 
 /** `at` is the path of the object that has the field. */
 function unknownField(at: string, name: string, names: FieldNames): UnknownField {
-  const path = joinPath(at, name).slice(0, PATH_MAX)
+  const path = cutText(joinPath(at, name), PATH_MAX)
   const meant = meantBy(names, at.replace(/\[\d+\]/g, '[]'), name)
   return meant === undefined ? { path } : { path, meant }
 }
@@ -94,7 +95,7 @@ export function wrongKind(expected: string, value: unknown): string {
 export function quoted(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return kindOf(value)
-  return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}…` : JSON.stringify(value)
+  return value.length > 40 ? `${JSON.stringify(cutText(value, 40))}…` : JSON.stringify(value)
 }
 
 /** The fault of a field that takes one of a few values: `expected "list" or "button", got "lst"`. */

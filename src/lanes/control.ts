@@ -13,6 +13,7 @@ import {
   setResumed,
   setSenderRate,
 } from '../accounts/senders.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import { iso, isoOrNull } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
@@ -182,7 +183,7 @@ export async function deadLettersOf(
   const letters = jobs.slice(0, limit).flatMap((job): DeadLetter[] => {
     if (!job?.id) return []
     const failedAt = isoOrNull(job.finishedOn)
-    return [{ id: job.id, failed_at: failedAt, reason: masked(job.failedReason ?? '').slice(0, REASON_MAX) }]
+    return [{ id: job.id, failed_at: failedAt, reason: cutText(masked(job.failedReason ?? ''), REASON_MAX) }]
   })
   return { letters, isLast: jobs.length <= limit }
 }

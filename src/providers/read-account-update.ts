@@ -1,6 +1,7 @@
 // Reads a change of a webhook that is not about messages. A field that is unknown, or not as WhatsApp documents it, is
 // reported by its shape: the names of its fields, without their content.
 import { z } from 'zod'
+import { cutText } from '../kernel/cut-text.ts'
 import type { AccountUpdate, AccountUpdateField, FieldUpdate } from './account-updates.ts'
 import type { Preference } from './cloud-preferences.ts'
 import { problemOf, reportedError } from './cloud-statuses.ts'
@@ -120,5 +121,5 @@ function shapeOf(value: unknown): string {
     }
   }
   visit(value, '', 0)
-  return [...paths].join(' ').slice(0, SHAPE_MAX)
+  return cutText([...paths].join(' '), SHAPE_MAX)
 }

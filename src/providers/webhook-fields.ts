@@ -1,5 +1,6 @@
 // Schemas of parts that several webhooks have: times, words, texts, lists. An odd part never makes the rest unreadable.
 import { z } from 'zod'
+import { cutText } from '../kernel/cut-text.ts'
 import { masked } from '../kernel/masked.ts'
 
 /** A part that an item can do without. */
@@ -17,12 +18,9 @@ export const webhookTime = z
 export const constant = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/)
 
 /** What people at WhatsApp wrote, without numbers and cut: a name of a business, a reason. */
-export const plainText = z.string().transform((text) =>
-  masked(text)
-    .replace(/\p{Cc}+/gu, ' ')
-    .trim()
-    .slice(0, 200),
-)
+export const plainText = z
+  .string()
+  .transform((text) => cutText(masked(text).replace(/\p{Cc}+/gu, ' ').trim(), 200))
 
 /** Digits of a phone number of ours in any spelling. */
 export const digitsOf = z

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { csvLine } from '../files/csv.ts'
 import { newDraft } from '../files/drafts.ts'
 import { type FileStore, readPart, removeAll } from '../files/store.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { jsonText, readRecord } from '../redis/records.ts'
 import { campaignFolder } from './files.ts'
@@ -80,7 +81,7 @@ export async function writeSnapshot(files: FileStore, id: CampaignId) {
     async refuse(where: string, phone: string, reason: string, explanation: string): Promise<void> {
       refusedInAll += 1
       if (refusedInAll > MOST_REFUSED) return
-      await refused.add(csvLine([where, phone.slice(0, PHONE_SHOWN), reason, explanation]))
+      await refused.add(csvLine([where, cutText(phone, PHONE_SHOWN), reason, explanation]))
     },
 
     /** Resolves once all of it is kept. */

@@ -5,6 +5,7 @@ import { findSender, markBlockApplied, type Sender, updateSender } from '../acco
 import { updateTemplateState } from '../accounts/template-states.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import { blockLane, noteOwnAct, resumeLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
@@ -74,7 +75,7 @@ function noticeOf(
     kind: update.isKnown ? update.field : 'other',
     field: update.field,
     event: update.event ?? null,
-    sentence: update.sentence.slice(0, SENTENCE_MAX),
+    sentence: cutText(update.sentence, SENTENCE_MAX),
     waba_id: update.wabaId ?? null,
     lane: isOfNumber && senders.length === 1 ? (senders[0]?.id ?? null) : null,
     template: update.template ?? null,

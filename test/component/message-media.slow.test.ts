@@ -123,6 +123,15 @@ test('a page that calls itself a picture is no page for a browser, and a name en
   expect(asked.slice(-2)).toEqual(['/v25.0/77?phone_number_id=4711 Bearer tok', '/file Bearer tok'])
 })
 
+test('a name that is too long is cut before an emoji, not within it, and the file is handed out', async () => {
+  where = () => ({ mime_type: 'text/html' })
+  hand = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('a')
+  const filename = `${'a'.repeat(199)}\u{1F600}.html`
+  const answer = await get(await received({ mime_type: 'text/html', filename }))
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-disposition')).toBe(`attachment; filename=${'a'.repeat(199)}`)
+})
+
 test.each<[string, () => object, Behave]>([
   ['a private address by http', () => ({ url: `${bystander.url}/x` }), () => {}],
   ['a private address by https', () => ({ url: bystander.url.replace('http', 'https') }), () => {}],

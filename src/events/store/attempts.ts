@@ -1,6 +1,7 @@
 // The latest answers of an endpoint, limited in number and age. Failures have a list of their own: at a hundred deliveries a
 // second, successes would push them out within seconds.
 import { z } from 'zod'
+import { cutText } from '../../kernel/cut-text.ts'
 import { masked } from '../../kernel/masked.ts'
 import { type AttemptDocument, attemptSchema } from '../../model/events/endpoint.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -19,7 +20,7 @@ const KINDS = ['succeeded', 'failed'] as const
 /** Stores an attempt; the answer is cut and masked. */
 export async function noteAttempt(redis: Redis, account: number, id: string, attempt: AttemptDocument): Promise<void> {
   const key = eventKeys(account).attempts(id, attempt.ok ? 'succeeded' : 'failed')
-  const answer = masked(attempt.answer.slice(0, ANSWER_KEPT)).replaceAll(/\p{Cc}+/gu, ' ')
+  const answer = masked(cutText(attempt.answer, ANSWER_KEPT)).replaceAll(/\p{Cc}+/gu, ' ')
   const text = JSON.stringify({ ...attempt, answer })
   await Promise.all([redis.xadd(key, 'MAXLEN', '~', KEPT, '*', 'a', text), redis.pexpire(key, KEPT_MS)])
 }

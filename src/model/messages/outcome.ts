@@ -1,6 +1,7 @@
 // Maps the end of a provider call to what it means for the message, its recipient and its lane. Pure. Only proof counts: a message
 // is unsent if no connection was made, on HTTP 429, or on a code that WhatsApp gives only when it refuses. Everything else without
 // a message id is unconfirmed, and never repeated blindly.
+import { cutText } from '../../kernel/cut-text.ts'
 import { type Concern, codeEntry } from './provider-codes.ts'
 
 /** The cause of a call that missed its slot; it is sent in another one. */
@@ -220,7 +221,7 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
   }
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
   const said = means ?? 'the message is refused'
-  const text = newWords(answer.text?.slice(0, MAX_TEXT) ?? '', said)
+  const text = newWords(cutText(answer.text ?? '', MAX_TEXT), said)
   return `WhatsApp answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
 }
 

@@ -20,6 +20,7 @@ import {
 } from '../../jobs/intake.ts'
 import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../kernel/body-limits.ts'
 import type { Config } from '../../kernel/config.ts'
+import { cutText } from '../../kernel/cut-text.ts'
 import { notOneOf } from '../../kernel/fault.ts'
 import type { Log } from '../../kernel/log.ts'
 import { withoutNumbers } from '../../kernel/masked.ts'
@@ -137,7 +138,7 @@ async function takeIn(deps: IntakeDeps, job: Job): Promise<OwnEnd> {
 const ID_SHOWN = 64
 
 /** Another service chose the id, which may contain a number or a key. */
-const shownId = ({ id = '' }: Job): string => withoutNumbers(hideKeysInText(id.slice(0, ID_SHOWN)))
+const shownId = ({ id = '' }: Job): string => withoutNumbers(hideKeysInText(cutText(id, ID_SHOWN)))
 
 /** Executes the job. Rejects only while Redis is away. */
 async function endOf(deps: IntakeDeps, job: Job): Promise<IntakeEnd> {

@@ -6,6 +6,7 @@ import { cachedSender, providerSenderOf } from '../../../accounts/senders.ts'
 import type { FileStore } from '../../../files/store.ts'
 import { contentPath } from '../../../gallery/content.ts'
 import { findFile } from '../../../gallery/files.ts'
+import { cutText } from '../../../kernel/cut-text.ts'
 import type { Seal } from '../../../kernel/seal.ts'
 import { archiveOf, type InboundMessage } from '../../../lanes/archive/archive.ts'
 import { type MediaSource, MOST_OPEN } from '../../../providers/cloud-media.ts'
@@ -110,6 +111,7 @@ function answerOf(
       'Cache-Control': 'private, no-store',
     },
     stream,
-    saveAs: received.name?.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').slice(0, 200) || 'file',
+    // Half of a character has no form in a header.
+    saveAs: cutText(received.name?.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '') ?? '', 200) || 'file',
   }
 }
