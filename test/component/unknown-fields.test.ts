@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
 import { createFolder, findFolder } from '../../src/gallery/folders.ts'
 import { loadConfig, unknownSettings } from '../../src/kernel/config.ts'
+import { readSend } from '../../src/messages/accept/read-send.ts'
+import { definitionSchema } from '../../src/model/campaigns/definition.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
 import { imageBody, templateBody } from '../support/example-messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -187,6 +189,36 @@ describe('the older interface refuses a misspelt one', () => {
 
   const waiting = async () =>
     (await service.redis.keys('*')).filter((key) => key.includes(`lane-${tenant.partnerLane}`)).length
+})
+
+describe('the policy of a language, which clients of the Cloud API write out of habit', () => {
+  const components = [{ type: 'body', parameters: [{ type: 'text', text: 'a' }] }]
+  const withPolicy = (policy: string) => ({
+    ...templateBody({ language: { code: 'en_US', policy }, components }),
+    sender: strict.partnerNumber,
+  })
+
+  test('is no unknown field of a message, at any address', async () => {
+    const path = '/chatappbusiness/send-templated-message'
+    const answer = await ask('POST', path, { ...withPolicy('deterministic'), api_key: strict.apiKey })
+    expect(answer).toMatchObject({ status: 200, ignored: null })
+    expect(readSend('template', { ...withPolicy('deterministic'), api_key: undefined }, 'refused').ok).toBe(true)
+  })
+
+  test('is one with any other word, which may be a wish', async () => {
+    const path = '/chatappbusiness/send-templated-message'
+    const answer = await ask('POST', path, { ...withPolicy('fallback'), api_key: strict.apiKey })
+    expect([answer.status, answer.body.error.details]).toEqual([400, unknown('template.language.policy')])
+  })
+
+  test('is none in a campaign, and not kept there', () => {
+    const template = { name: 'order_update', language: { code: 'en_US', policy: 'deterministic' } }
+    const definition = { sender: 'shop', template, recipients: { tags: [1] } }
+    const { language } = definitionSchema.parse(definition).template
+    expect(JSON.stringify(language)).toBe('{"code":"en_US"}')
+    const other = { ...definition, template: { ...template, language: { code: 'en_US', policy: 'fallback' } } }
+    expect(definitionSchema.safeParse(other).success).toBe(false)
+  })
 })
 
 describe('an account as it is made today', () => {

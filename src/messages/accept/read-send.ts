@@ -23,6 +23,7 @@ import {
   templateMessageContent,
 } from '../../model/messages/content.ts'
 import { LIMITS } from '../../model/messages/limits.ts'
+import { ONLY_POLICY } from '../../model/templates/template-content.ts'
 
 /** Sender, recipient and validity of a message. */
 export type Address = {
@@ -194,16 +195,25 @@ const NAMES = {
   },
 }
 
+/** Clients of the Cloud API write `"policy": "deterministic"` out of habit. There is no other, so dropping it loses no wish. */
+const POLICY = 'template.language.policy'
+const POLICY_STEPS = POLICY.split('.')
+
+const withoutPolicy = (unknown: readonly UnknownField[], body: unknown): readonly UnknownField[] =>
+  unknown.length === 0 || valueAt(body, POLICY_STEPS) !== ONLY_POLICY
+    ? unknown
+    : unknown.filter(({ path }) => path !== POLICY)
+
 /** Reads the body of a send. With `refused`, unknown fields are faults too, else only misspelt ones. */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = parsed(kind, body)
   if (!read.ok) return read
   const [names, elsewhere] = [NAMES[kind][unknown], BESIDE[kind][unknown]]
   if (unknown === 'refused') {
-    const refused = refusedFields(body, read.message.content, names, elsewhere)
+    const refused = withoutPolicy(refusedFields(body, read.message.content, names, elsewhere), body)
     return refused.length === 0 ? { ...read, ignored: refused } : withUnknown(read, refused)
   }
-  const ignored = unknownFields(body, read.message.content, names, { elsewhere })
+  const ignored = withoutPolicy(unknownFields(body, read.message.content, names, { elsewhere }), body)
   const refused = ignored.length === 0 ? ignored : ignored.filter(isNeverIgnored)
   return refused.length === 0 ? { ...read, ignored } : withUnknown(read, refused)
 }

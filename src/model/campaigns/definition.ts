@@ -6,6 +6,7 @@ import { isVisible } from '../../kernel/visible.ts'
 import { marketingRouteSchema } from '../accounts/sender.ts'
 import type { State } from '../messages/lifecycle.ts'
 import { LIMITS } from '../messages/limits.ts'
+import { ONLY_POLICY } from '../templates/template-content.ts'
 import { compileComponents, type ValueSourceKind } from './parameters.ts'
 
 /** Characters of a name. */
@@ -57,7 +58,14 @@ export const definitionSchema = z.strictObject({
   ),
   template: z.strictObject({
     name: nonEmptyTextUpTo(LIMITS.templateName),
-    language: z.strictObject({ code: nonEmptyTextUpTo(LIMITS.languageCode) }),
+    language: z.strictObject({
+      code: nonEmptyTextUpTo(LIMITS.languageCode),
+      policy: z
+        .literal(ONLY_POLICY)
+        .transform(() => undefined)
+        .optional()
+        .describe('Changes nothing; clients of the Cloud API write it.'),
+    }),
     components: z
       .array(z.unknown())
       .default([])

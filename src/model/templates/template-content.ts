@@ -143,6 +143,9 @@ const componentSchema = partSchema
   .extend({ cards: listUpTo(LIMITS.cards, cardSchema.meta({ id: 'TemplateCard' })).optional() })
   .meta({ id: 'TemplateComponent' })
 
+/** What `language.policy` may say; it is not kept, because it is what happens without it. */
+export const ONLY_POLICY = 'deterministic'
+
 /** The `template` object: parsing it twice gives the same as parsing it once, for it is stored and read again. */
 export const templateContentSchema = z.object({
   name: nonEmptyTextUpTo(LIMITS.templateName),
