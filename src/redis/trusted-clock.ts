@@ -111,10 +111,15 @@ async function judged(
  */
 async function doubtedMs(redis: Redis, doubt: string): Promise<number> {
   const [offMs, endsInMs] = await Promise.all([redis.get(doubt), redis.pttl(doubt)])
-  const leftMs = Number(offMs ?? 0) - Math.max(0, endsInMs - DOUBT_MS)
-  if (Math.abs(leftMs) > LEAP_MS) return leftMs
-  if (offMs !== null) await redis.del(doubt)
-  return 0
+  if (offMs === null) return 0
+  const backMs = Math.max(0, endsInMs - DOUBT_MS)
+  const leftMs = Math.round(Number(offMs) - backMs)
+  if (Math.abs(leftMs) <= LEAP_MS) {
+    await redis.del(doubt)
+    return 0
+  }
+  if (backMs > 0) await redis.set(doubt, leftMs, 'PX', DOUBT_MS)
+  return leftMs
 }
 
 /** Ends all doubts: every part believes the clocks at its next look. By how much (ms) they were off. */
