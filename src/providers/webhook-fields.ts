@@ -18,9 +18,14 @@ export const webhookTime = z
 export const constant = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/)
 
 /** What people at WhatsApp wrote, without numbers and cut: a name of a business, a reason. */
-export const plainText = z
-  .string()
-  .transform((text) => cutText(masked(text).replace(/\p{Cc}+/gu, ' ').trim(), 200))
+export const plainText = z.string().transform((text) =>
+  cutText(
+    masked(text)
+      .replace(/\p{Cc}+/gu, ' ')
+      .trim(),
+    200,
+  ),
+)
 
 /** Digits of a phone number of ours in any spelling. */
 export const digitsOf = z

@@ -36,7 +36,7 @@ async function ending(campaign: CampaignId, count: number, end: (id: MessageId) 
   for (let i = 0; i < count; i += 1) {
     const id = { lane: LANE, ulid: newUlid(Date.now()) }
     const message = {
-      ...{ to: '4915112345678', type: 'template', text: '', class: 'campaign' } as const,
+      ...({ to: '4915112345678', type: 'template', text: '', class: 'campaign' } as const),
       ...{ validUntil: Date.now() + 60_000, campaign: undefined, run: campaign.number },
     }
     await claim(redis, id, 'AAAAAA', message, times)

@@ -249,11 +249,7 @@ async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): 
 }
 
 /** Refunds what was counted for messages that do not leave after all, at once for all: handling the first may end the step. */
-const refundAll = (
-  { redis }: SendDeps,
-  { rules }: DirectoryEntry,
-  unsent: Iterable<Candidate>,
-): Promise<unknown> =>
+const refundAll = ({ redis }: SendDeps, { rules }: DirectoryEntry, unsent: Iterable<Candidate>): Promise<unknown> =>
   Promise.all(Array.from(unsent, ({ counted }) => counted && refundCount(redis, rules, counted)))
 
 const claimFailed: Problem = {
