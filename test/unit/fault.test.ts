@@ -79,7 +79,7 @@ test('long values are cut, and odd ones cannot break the sentence', () => {
   expect(quoted('x'.repeat(41))).toBe(`"${'x'.repeat(40)}"…`)
   expect(quoted('x'.repeat(40))).toBe(`"${'x'.repeat(40)}"`)
   expect(quoted('a"b\u0000\n')).toBe('"a\\"b\\u0000\\n"')
-  expect(quoted(`${'x'.repeat(39)}🙂`)).toBe(`"${'x'.repeat(39)}\\ud83d"…`)
+  expect(quoted(`${'x'.repeat(39)}🙂`)).toBe(`"${'x'.repeat(39)}"…`)
 })
 
 test.each([
