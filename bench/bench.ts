@@ -1,8 +1,8 @@
 // What every scenario gets, and how it measures: in rounds, each contender in turn, so that a noisy minute hits all.
 import type { Closing } from './closing.ts'
 import type { Rig } from './contender.ts'
+import type { Many } from './numbers-options.ts'
 import { cpuMs } from './process-usage.ts'
-import type { AnswerTime } from './provider-contract.ts'
 import { type Figure, withGoal } from './report.ts'
 import { ratioOf, spreadOf } from './statistics.ts'
 
@@ -17,19 +17,10 @@ export interface Bench {
   seconds: number
   /** The same as it was typed. */
   givenSeconds: number | undefined
-  /**
-   * Of the scenario `numbers`: how many, messages a second each (0: no limit), how the provider answers, what its templates
-   * are, processes that compute beside it, workers.
-   */
-  many: {
-    numbers: number
-    pace: number
-    answer: AnswerTime
-    tls: 'none' | 'h1' | 'h2'
-    category: 'marketing' | 'utility'
-    busy: number
-    workers: number
-  }
+  /** Of the scenario `numbers`: what it plays. */
+  many: Many
+  /** A quick look: one round if not given, and of `numbers` less time. */
+  short: boolean
   /** Whether to measure at the sizes of the goals where the default is smaller. */
   full: boolean
   /** How many people a campaign has, or a file of contacts; undefined: by `full`. */

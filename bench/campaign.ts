@@ -26,20 +26,22 @@ export const takenOf = ({ progress }: Progress): number => (progress.total ?? 0)
 export const sumOf = ({ progress }: Progress): number => STATES.reduce((sum, state) => sum + (progress[state] ?? 0), 0)
 
 export const phoneOf = (n: number): string => `4917${String(n).padStart(8, '0')}`
+export const nameOf = (n: number): string => `Person ${String(n).padStart(8, '0')}`
 
-/** A tag of so many people; returns its id. */
+/** A tag of so many people, from the `from`-th on; returns its id. */
 export async function fillTag(
   { redis: { client } }: Laneway,
   count: number,
   progress: (done: number) => void,
+  from = 0,
 ): Promise<number> {
   const [sender] = await listSenders(client)
   const account = sender?.account ?? 0
-  const { id } = await createTag(client, account, `bench ${Date.now()}`)
+  const { id } = await createTag(client, account, `bench ${from} ${Date.now()}`)
   for (let at = 0; at < count; at += AT_ONCE) {
     const people = Array.from({ length: Math.min(AT_ONCE, count - at) }, (_, i) => ({
-      phone: phoneOf(at + i),
-      name: `Person ${String(at + i).padStart(8, '0')}`,
+      phone: phoneOf(from + at + i),
+      name: nameOf(from + at + i),
       email: '',
     }))
     await importContacts(client, account, id, people)
@@ -57,6 +59,7 @@ export async function createCampaign(
   sender: string,
   tag: number,
   more: object = {},
+  template: string = TEMPLATE.name,
 ): Promise<string> {
   const parameters = [
     { type: 'text', text: { from: 'contact.name' } },
@@ -65,7 +68,7 @@ export async function createCampaign(
   const { id } = await call(laneway, 'POST', '', {
     sender,
     template: {
-      name: TEMPLATE.name,
+      name: template,
       language: { code: TEMPLATE.language },
       components: [{ type: 'BODY', parameters }],
     },

@@ -15,7 +15,7 @@ import type { Closing } from './closing.ts'
 import type { Contender, Rig } from './contender.ts'
 import { type Part, startPart, until } from './part.ts'
 import { type BenchRedis, type Shape, startRedis } from './redis.ts'
-import { MARKETING_TEMPLATE, TEMPLATE, type Traffic } from './traffic.ts'
+import { TEMPLATES, type Traffic } from './traffic.ts'
 
 const KEYS = 100
 export const SECRET_KEY = 'the bench has no secrets but needs a key'
@@ -57,13 +57,15 @@ export async function startLaneway(
     baseUrl?: string
     /** Another build than the one beside the bench. */
     build?: string
-    /** Its template is marketing. */
-    isMarketing?: boolean
+    /** What its templates are; utility if not given. */
+    category?: keyof typeof TEMPLATES
+    /** Where its processes find the Redis of this URL, when not there. */
+    redisUrl?: (ofServer: string) => Promise<string>
     /** Whether the producer has a port for metrics. */
     hasMetricsPort?: boolean
   } = {},
 ): Promise<Laneway> {
-  const { lanes = 1, workers = 1, rate = MAX_RATE } = options
+  const { lanes = 1, workers = 1, rate = MAX_RATE, category = 'utility' } = options
   mkdirSync(dir, { recursive: true })
   const redis = await startRedis(dir, closing, options.redis, options.beforeRedis)
   const queues = openLaneQueues(redis.client)
@@ -71,14 +73,14 @@ export async function startLaneway(
   const { keys, senders, laneIds } = await seed(redis, {
     lanes,
     rate,
-    template: options.isMarketing ? MARKETING_TEMPLATE : TEMPLATE,
+    templates: TEMPLATES[category],
     baseUrl: options.baseUrl ?? `http://127.0.0.1:${rig.sinkPort}`,
   })
 
   const port = await freePort()
   const settings = {
     PORT: String(port),
-    REDIS_URL: redis.url,
+    REDIS_URL: (await options.redisUrl?.(redis.url)) ?? redis.url,
     LANEWAY_DATA_DIR: join(dir, 'data'),
     LANEWAY_SECRET_KEY: SECRET_KEY,
     LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
@@ -94,11 +96,13 @@ export async function startLaneway(
   const others = Array.from({ length: workers - 1 }, startWorker)
   await until('Laneway is ready', 30_000, async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok)
 
+  const templates = TEMPLATES[category].map(({ name }) => name)
   const batch = (size: number, among = lanes): Traffic => ({
     kind: 'batch',
     path: '/messages/batch',
     keys,
     senders: senders.slice(0, among),
+    templates,
     size,
   })
   return {
@@ -115,7 +119,7 @@ export async function startLaneway(
     sendPids: [worker.pid, ...redis.pids],
     key: keys[0] ?? '',
     lookup: (ids) => ({ kind: 'lookup', path: '/chatappbusiness/getmessgageinfobyid', keys, ids }),
-    traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders },
+    traffic: { kind: 'message', path: '/chatappbusiness/send-templated-message', keys, senders, templates },
     batch,
     hold: async () => void (await Promise.all(laneIds.map((lane) => queues.pause(lane)))),
     release: async () => void (await Promise.all(laneIds.map((lane) => queues.resume(lane)))),
@@ -124,10 +128,11 @@ export async function startLaneway(
 
 async function seed(
   { client }: BenchRedis,
-  { lanes, rate, template, baseUrl }: { lanes: number; rate: number; template: object; baseUrl: string },
+  options: { lanes: number; rate: number; templates: readonly object[]; baseUrl: string },
 ) {
+  const { lanes, rate, templates, baseUrl } = options
   const account = await createAccount(client, 'bench')
-  await importTemplate(client, account, templateSchema.parse(template))
+  for (const template of templates) await importTemplate(client, account, templateSchema.parse(template))
   const keys: string[] = []
   for (let i = 0; i < KEYS; i += 1) {
     keys.push((await createCredential(client, account, ['messages:send', 'messages:read'], Date.now())).secret)

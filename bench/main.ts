@@ -8,8 +8,8 @@ import { startChild } from './child.ts'
 import { createClosing } from './closing.ts'
 import { misused, readCommandLine, readOptions, typedNumber, typedWholeNumber } from './command-line.ts'
 import { acceptedInAll, type Rig } from './contender.ts'
+import { manyOf, NUMBERS_HELP, NUMBERS_RULES, NUMBERS_SHAPE } from './numbers-options.ts'
 import { createProgress } from './progress.ts'
-import { typedAnswerTime } from './provider-contract.ts'
 import { type Figure, printTable, surroundings } from './report.ts'
 import { accept } from './scenarios/accept.ts'
 import { batch } from './scenarios/batch.ts'
@@ -38,6 +38,7 @@ import { observed } from './scenarios/observed.ts'
 import { replicas } from './scenarios/replicas.ts'
 import { scrape } from './scenarios/scrape.ts'
 import { webhooks } from './scenarios/webhooks.ts'
+import { NotWithin, within } from './within.ts'
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   accept,
@@ -71,40 +72,34 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 
 const HELP = `npm run bench -- [${Object.keys(SCENARIOS).join('|')}]... [options]
 
-Without a name all are run, which takes some twenty minutes, and an hour with --full. The scenario files needs
-Swift, an S3 server, and is passed over without, as is campaign-days without libfaketime.
+Without a name all are run, which takes some twenty minutes, and an hour with --full. A line every 15 s shows what is
+being done. The scenario files needs Swift, an S3 server, and is passed over without, as is campaign-days without
+libfaketime.
 
-  --rounds <n>     rounds that count, after one that warms up (default 3)
+  --rounds <n>     rounds that count, after one that warms up (default 3, with --short 1)
   --seconds <n>    how long each round of a timed scenario loads one contender (default 5)
+  --short          a quick look: one round, and of numbers 10 s after a warm-up of 5 s
+  --within <n>     minutes after which a scenario is given up, and the bench ends with 1 (default 20, with --full 90)
   --full           the sizes of the goals where the default is smaller: a million waiting, ten minutes of memory
   --people <n>     recipients of campaign and campaign-days, rows of the import (default 100000, with --full 1000000;
                    of campaign-speed 20000, of files 20000); messages that wait in console (default 300000),
                    that find looks through (default 1000000)
   --lanes <n>      lanes of idle-lanes and scrape (default 1000)
   --workers <n>    workers of idle-lanes (default 4)
-  --numbers <n>    of numbers: how many there are (default 30),
-  --pace <n>       messages a second of each, 0 for no limit (default 80),
-  --answer-ms <t>  time until the provider answers, ms, or lognormal:200,3000 with 5 % of the answers below and
-                   above (default 300),
-  --tls <how>      none, h1 or h2 (default none),
-  --category <c>   marketing or utility: what its templates are (default marketing),
-  --busy <n>       processes beside it that compute all the time (default 0); all of these with --seconds 30 and
-                   --workers 1 if not given
   --json <file>    also write the figures, machine and versions as JSON; - for standard output
   --profile <dir>  write CPU profiles of Laneway's processes there
-  --help`
+  --help
+
+${NUMBERS_HELP}`
 
 const RULES = {
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string' },
     seconds: { type: 'string' },
-    numbers: { type: 'string', default: '30' },
-    pace: { type: 'string', default: '80' },
-    'answer-ms': { type: 'string', default: '300' },
-    tls: { type: 'string', default: 'none' },
-    category: { type: 'string', default: 'marketing' },
-    busy: { type: 'string', default: '0' },
+    short: { type: 'boolean', default: false },
+    within: { type: 'string' },
+    ...NUMBERS_RULES,
     full: { type: 'boolean', default: false },
     people: { type: 'string' },
     lanes: { type: 'string' },
@@ -122,19 +117,17 @@ if (values.help) {
 const unknown = positionals.filter((name) => !Object.hasOwn(SCENARIOS, name))
 if (unknown.length > 0) misused([`There is no scenario ${unknown.join(', ')}.`], HELP)
 const sizesSchema = z.object({
-  rounds: typedWholeNumber(1, 1_000),
+  rounds: typedWholeNumber(1, 1_000).optional(),
   seconds: typedNumber(0.1, 86_400).optional(),
-  numbers: typedWholeNumber(1, 10_000),
-  pace: typedNumber(0, 1_000),
-  'answer-ms': typedAnswerTime,
-  tls: z.enum(['none', 'h1', 'h2']),
-  category: z.enum(['marketing', 'utility']),
-  busy: typedWholeNumber(0, 64),
+  within: typedNumber(0.1, 10_000).optional(),
+  ...NUMBERS_SHAPE,
   people: typedWholeNumber(1, 1e9).optional(),
   lanes: typedWholeNumber(1, 1e6).optional(),
   workers: typedWholeNumber(1, 1_000).optional(),
 })
-const { rounds, seconds, people, lanes: laneCount, workers, ...many } = readOptions(sizesSchema, values, HELP)
+const asked = readOptions(sizesSchema, values, HELP)
+const { rounds, seconds, within: typedMinutes, people, lanes: laneCount, workers, ...many } = asked
+const limitMs = (typedMinutes ?? (values.full ? 90 : 20)) * 60_000
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const profile = values.profile === undefined ? undefined : resolve(values.profile)
@@ -150,16 +143,19 @@ try {
   const rig = await startRig()
   const progress = createProgress(say)
   for (const name of positionals.length > 0 ? positionals : Object.keys(SCENARIOS)) {
+    const scenario = SCENARIOS[name]
+    if (scenario === undefined) continue
     own = createClosing()
     try {
-      const found = await SCENARIOS[name]?.({
+      const running = scenario({
         rig,
         dir: join(dir, name),
         closing: own,
-        rounds,
+        rounds: rounds ?? (values.short ? 1 : 3),
         seconds: seconds ?? 5,
         givenSeconds: seconds,
-        many: { ...many, answer: many['answer-ms'], workers: workers ?? 1 },
+        many: manyOf(many, workers),
+        short: values.short,
         full: values.full,
         people,
         lanes: laneCount,
@@ -168,10 +164,15 @@ try {
         say: progress.say,
         progress: (doing) => progress.show(`${name}: ${doing}`),
       })
-      figures.push(...(found ?? []))
+      figures.push(...(await within(limitMs, running)))
     } catch (error) {
       isBroken = true
       progress.say(`${name} failed: ${error instanceof Error ? error.message : String(error)}`)
+      if (error instanceof NotWithin) {
+        progress.say(`  what it did last: ${progress.last()}`)
+        // It goes on until it misses what is stopped below, and would take time from the next one.
+        break
+      }
     } finally {
       await own.all()
       rmSync(join(dir, name), { recursive: true, force: true })
@@ -192,8 +193,8 @@ const machine = { ...surroundings(), command: `npm run bench -- ${process.argv.s
 for (const [what, value] of Object.entries(machine)) say(`${what}: ${value}`)
 printTable(figures, say)
 if (values.json !== undefined) {
-  const asked = { ...many, workers: workers ?? 1 }
-  const json = `${JSON.stringify({ machine, asked, figures }, undefined, 2)}\n`
+  const ofNumbers = { ...many, workers: workers ?? 1 }
+  const json = `${JSON.stringify({ machine, asked: ofNumbers, figures }, undefined, 2)}\n`
   if (values.json === '-') process.stdout.write(json)
   else writeFileSync(values.json, json)
 }

@@ -2,9 +2,10 @@
 // worker's concurrency and connections are the best of a printed sweep.
 import { Queue } from 'bullmq'
 import { z } from 'zod'
+import { addBacklog } from './campaign-backlog.ts'
 import { type Child, startChild, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
-import { type Contender, type Rig, rateOf, send, sinkGets, watchSink } from './contender.ts'
+import { type Contender, type Rig, rateOf, sinkGets, watchSink } from './contender.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
 import { median } from './statistics.ts'
 import { SOME_KEY, type Traffic } from './traffic.ts'
@@ -21,7 +22,7 @@ export async function startPlainBullMq(
   rig: Rig,
   dir: string,
   closing: Closing,
-  options: { sweep: boolean; say: (line: string) => void },
+  options: { sweep: boolean; say: (line: string) => void; progress: (doing: string) => void },
 ): Promise<PlainBullMq> {
   const redis = await startRedis(dir, closing)
   const producer = await startChild('baselines/plain-bullmq-producer')
@@ -58,13 +59,14 @@ export async function startPlainBullMq(
   // There and back, so that neither the first nor the last has the warmer process or the quieter minute.
   const order = [...SETTINGS, ...SETTINGS.toReversed()]
   const rates = new Map(SETTINGS.map((setting): [WorkerSetting, number[]] => [setting, []]))
-  for (const setting of order) {
+  for (const [at, setting] of order.entries()) {
+    options.progress(`sweep of plain BullMQ, ${at + 1} of ${order.length}`)
     await work(setting)
     // The first backlog warms up.
     for (const requests of [3_000, SWEPT]) {
       await self.hold()
       await watchSink(rig)
-      await send(rig, { port: self.port, connections: 64, traffic, requests })
+      await addBacklog(queue, requests)
       await self.release()
       const rate = rateOf(await sinkGets(rig, requests))
       if (requests === SWEPT) rates.get(setting)?.push(rate)

@@ -1,9 +1,17 @@
 // Requests to the provider of the scenario `numbers`, and its answers.
 import { z } from 'zod'
+import { WA_IDS } from './wa-ids.ts'
 
 /** Time until the answer, ms: always the same, or lognormal with 5 % below `low` and 5 % above `high`. */
 export const answerTimeSchema = z.object({ low: z.number(), high: z.number() })
 export type AnswerTime = z.infer<typeof answerTimeSchema>
+
+/** How it answers from now on, and the pace of its numbers (0: no limit), which lateness is measured against. */
+export const watchSchema = z.object({ answer: answerTimeSchema, waId: z.enum(WA_IDS), pace: z.number() })
+export type Watch = z.infer<typeof watchSchema>
+
+/** Milliseconds, see lateness.ts. */
+export const latenessReport = z.object({ p50: z.number(), p99: z.number() })
 
 export const providerReport = z.object({
   /** Messages by number since `watch`. */

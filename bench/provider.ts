@@ -1,6 +1,6 @@
 // A provider as users have it: it answers after some time, in plain text or over TLS, by HTTP/2 where the client asks for
-// it. It keeps for each number when its messages came, and counts messages that came twice. Built for little CPU, since
-// it runs on the cores that are measured: HTTP/1.1 is read by http-messages.ts, without Node's server.
+// it. It counts the messages of each number, how late they came, and which came twice. Built for little CPU, since it runs
+// on the cores that are measured: HTTP/1.1 is read by http-messages.ts, without Node's server.
 import { once } from 'node:events'
 import { performServerHandshake, type ServerHttp2Stream } from 'node:http2'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -8,7 +8,9 @@ import { createServer as createTlsServer } from 'node:tls'
 import { z } from 'zod'
 import { answerQuestions } from './child.ts'
 import { messageReader } from './http-messages.ts'
-import { type AnswerTime, answerTimeSchema, type ProviderReport } from './provider-contract.ts'
+import { createLateness } from './lateness.ts'
+import { type AnswerTime, type ProviderReport, type Watch, watchSchema } from './provider-contract.ts'
+import { waIdOf } from './wa-ids.ts'
 
 const MOST_STREAMS = 100
 /** Answer times are rounded to this, so that Node keeps few lists of timers. */
@@ -18,7 +20,8 @@ const LONGEST = 2
 /** Of the standard normal distribution: 5 % lie below -Z, 5 % above Z. */
 const Z = 1.645
 
-let answerTime: AnswerTime = { low: 0, high: 0 }
+let watched: Watch = { answer: { low: 0, high: 0 }, waId: 'plain', pace: 0 }
+let lateness = createLateness(0)
 let arrivals = new Map<string, number>()
 let seen = new Set<string>()
 let twice = 0
@@ -28,13 +31,15 @@ let connections = 0
 let sent = 0
 
 const NUMBER = /\/(\d+)\/messages/
-const ORDER = /"text":"(\d{8})"/
+/** The first parameter, which differs from message to message: of a campaign it is the person's name. */
+const ORDER = /"text":"(?:Person )?(\d{8})"/
 const RECIPIENT = /"to":"([^"]+)"/
 
 /** Counts a request; returns whom its message is for. */
 function took(path: string, body: Buffer): string {
   const number = NUMBER.exec(path)?.[1] ?? ''
   arrivals.set(number, (arrivals.get(number) ?? 0) + 1)
+  lateness.arrived(number, performance.now())
   const text = body.toString('latin1')
   const order = ORDER.exec(text)?.[1] ?? ''
   if (seen.has(order)) twice += 1
@@ -56,12 +61,13 @@ function answerMs({ low, high }: AnswerTime): number {
 function answerLater(to: string, write: (json: string) => void): void {
   sent += 1
   const id = `wamid.${Buffer.from(String(sent).padStart(12, '0')).toString('base64')}`
-  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"${to}","wa_id":"${to}"}],"messages":[{"id":"${id}"}]}`
+  const waId = waIdOf(to, watched.waId, sent)
+  const json = `{"messaging_product":"whatsapp","contacts":[{"input":"${to}","wa_id":"${waId}"}],"messages":[{"id":"${id}"}]}`
   const answer = (): void => {
     inFlight -= 1
     write(json)
   }
-  const ms = answerMs(answerTime)
+  const ms = answerMs(watched.answer)
   if (ms === 0) answer()
   else setTimeout(answer, ms)
 }
@@ -120,7 +126,8 @@ answerQuestions({
   listen: (detail) => listen(tlsSchema.parse(detail)),
   /** Starts a new count, for another contender. */
   watch: async (detail) => {
-    answerTime = answerTimeSchema.parse(detail)
+    watched = watchSchema.parse(detail)
+    lateness = createLateness(watched.pace)
     arrivals = new Map()
     seen = new Set()
     twice = 0
@@ -133,8 +140,10 @@ answerQuestions({
     connections,
     mostInFlight,
   }),
-  /** Counts from now on what arrives at once. */
-  restartPeak: async () => {
+  lateness: async () => lateness.report(),
+  /** From now on counts what is in flight at once, and what is late. */
+  restart: async () => {
     mostInFlight = inFlight
+    lateness.restart()
   },
 })

@@ -56,3 +56,8 @@ async function startCluster(dir: string, closing: Closing): Promise<BenchRedis> 
 export async function usedMemory(redis: Redis): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1])
 }
+
+/** Commands that it has run, those that scripts call included; of one server. */
+export async function commandsRun(redis: Redis): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1])
+}

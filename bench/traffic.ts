@@ -4,17 +4,13 @@ import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 
 const target = { path: z.string() }
+/** What messages are made of. `templates` are names, used by turns; TEMPLATE's if not given. */
+const content = { keys: z.array(z.string()), senders: z.array(z.string()), templates: z.array(z.string()).optional() }
 export const trafficSchema = z.discriminatedUnion('kind', [
   /** One template message per request. */
-  z.object({ kind: z.literal('message'), ...target, keys: z.array(z.string()), senders: z.array(z.string()) }),
+  z.object({ kind: z.literal('message'), ...target, ...content }),
   /** The same messages, many per request. */
-  z.object({
-    kind: z.literal('batch'),
-    ...target,
-    keys: z.array(z.string()),
-    senders: z.array(z.string()),
-    size: z.number(),
-  }),
+  z.object({ kind: z.literal('batch'), ...target, ...content, size: z.number() }),
   /** Lookups of messages at random. */
   z.object({ kind: z.literal('lookup'), ...target, keys: z.array(z.string()), ids: z.array(z.string()) }),
   /** WhatsApp's webhooks: each brings news of `size` messages. */
@@ -45,8 +41,14 @@ export const TEMPLATE = {
   category: 'UTILITY',
   components: [{ type: 'BODY', text: 'Order {{1}}: {{2}}' }],
 } as const
-/** The same as marketing: before such a message leaves, opt-outs and caps are read. */
-export const MARKETING_TEMPLATE = { ...TEMPLATE, category: 'MARKETING' } as const
+/** The same as marketing, of as many bytes: before such a message leaves, opt-outs and caps are read. */
+const MARKETING_TEMPLATE = { ...TEMPLATE, name: 'bench_offers', category: 'MARKETING' } as const
+/** The templates of messages of a category. */
+export const TEMPLATES = {
+  utility: [TEMPLATE],
+  marketing: [MARKETING_TEMPLATE],
+  both: [TEMPLATE, MARKETING_TEMPLATE],
+} as const
 const WORDS = 'Your parcel left our house today and will reach you on one of the next two working days. '.repeat(3)
 
 /** The `n`-th request as text; all are ASCII. `stamp` is put into the message text. */
@@ -55,13 +57,13 @@ export function requestMaker(traffic: Traffic): (n: number, stamp: number) => st
     case 'message':
       return (n, stamp) => {
         const key = traffic.keys[n % traffic.keys.length] ?? ''
-        return post(traffic.path, `{"api_key":"${key}",${message(n, stamp, traffic.senders)}}`)
+        return post(traffic.path, `{"api_key":"${key}",${message(n, stamp, traffic.senders, traffic.templates)}}`)
       }
     case 'batch':
       return (n, stamp) => {
         const items = Array.from(
           { length: traffic.size },
-          (_, i) => `{${message(n * traffic.size + i, stamp, traffic.senders)}}`,
+          (_, i) => `{${message(n * traffic.size + i, stamp, traffic.senders, traffic.templates)}}`,
         )
         const key = traffic.keys[n % traffic.keys.length] ?? ''
         return post(traffic.path, `{"messages":[${items.join(',')}]}`, `Authorization: Bearer ${key}\r\n`)
@@ -105,17 +107,28 @@ function textOf(n: number, stamp: number): string {
 }
 
 /** Jobs of the same messages, from the `from`-th on. */
-export function* messagesOf(from: number, count: number): Generator<{ to: string; template: object }> {
+export function* messagesOf(
+  from: number,
+  count: number,
+  templates: readonly string[],
+): Generator<{ to: string; template: object }> {
   for (let n = from; n < from + count; n += 1) {
-    const { to, template } = JSON.parse(`{${message(n, 0, [''])}}`)
+    const { to, template } = JSON.parse(`{${message(n, 0, [''], templates)}}`)
     yield { to, template }
   }
 }
 
-function message(n: number, stamp: number, senders: readonly string[]): string {
+function message(
+  n: number,
+  stamp: number,
+  senders: readonly string[],
+  templates: readonly string[] = [TEMPLATE.name],
+): string {
   const [order, rest] = parametersOf(n, stamp)
   const parameters = `[{"type":"text","text":"${order}"},{"type":"text","text":"${rest}"}]`
-  const template = `{"name":"${TEMPLATE.name}","language":{"code":"${TEMPLATE.language}"},"components":[{"type":"BODY","parameters":${parameters}}]}`
+  // Every sender sends each of them.
+  const name = templates[Math.floor(n / senders.length) % templates.length] ?? ''
+  const template = `{"name":"${name}","language":{"code":"${TEMPLATE.language}"},"components":[{"type":"BODY","parameters":${parameters}}]}`
   const sender = senders[n % senders.length] ?? ''
   return `"sender":"${sender}","messaging_product":"chatapp","recipient_type":"individual","to":"+${recipientOf(n)}","type":"template","template":${template}`
 }

@@ -14,9 +14,9 @@ import { SOME_KEY } from '../traffic.ts'
 const CONNECTIONS = 64
 
 export async function accept(bench: Bench): Promise<Figure[]> {
-  const { rig, dir, closing } = bench
+  const { rig, dir, closing, say, progress } = bench
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
-  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: false, say: bench.say })
+  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: false, say, progress })
   const bare = await startBareExpress(bench)
   const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)
   const contenders: Contender[] = [laneway, plain, bare, ...(kannel ? [kannel] : [])]

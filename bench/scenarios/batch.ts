@@ -12,9 +12,9 @@ const BATCHES = 30
 const CONNECTIONS = 4
 
 export async function batch(bench: Bench): Promise<Figure[]> {
-  const { rig, dir, closing } = bench
+  const { rig, dir, closing, say, progress } = bench
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
-  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: false, say: bench.say })
+  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep: false, say, progress })
   const contenders = [laneway, plain]
 
   const values = await inTurn(bench, contenders, async (at, isWarmUp) => {

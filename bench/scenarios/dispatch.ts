@@ -30,7 +30,7 @@ export async function dispatch(bench: Bench): Promise<Figure[]> {
   const laneway = await startLaneway(rig, `${dir}/laneway`, closing, { profile: bench.profile })
   // A quick look does without: the sweep would take longer than all else. No goal is held against an untuned worker.
   const sweep = backlog >= BACKLOG
-  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep, say: bench.say })
+  const plain = await startPlainBullMq(rig, `${dir}/plain`, closing, { sweep, say: bench.say, progress })
   if (!sweep)
     bench.say(`  plain BullMQ is not tuned for fewer than ${BACKLOG} messages: no goal is held against its ratios`)
   const kannel = await startKannel(rig, `${dir}/kannel`, closing, bench.say)

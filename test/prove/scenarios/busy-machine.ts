@@ -13,9 +13,10 @@ import {
   startOurs,
   startPlain,
   startProvider,
+  watchOf,
 } from '../../../bench/many-numbers.ts'
 import { providerReport } from '../../../bench/provider-contract.ts'
-import { connectFailFast } from '../../../src/redis/connect.ts'
+import { commandsRun } from '../../../bench/redis.ts'
 import { startBurners } from '../../testbed/burners.ts'
 import type { Figure, Scenario } from '../scenario.ts'
 import { eventually, pause } from '../wait.ts'
@@ -73,7 +74,7 @@ export const busyMachine: Scenario = {
       const provider = await startProvider('none', run.folder, closing)
       const many = {
         ...({ numbers, pace, answer: { low: 300, high: 300 }, tls: 'none', category: 'marketing' } as const),
-        ...{ busy: BURNERS, workers: 1 },
+        ...({ kind: 'single', waId: 'plain', busy: BURNERS, redisLateMs: 0, workers: 1 } as const),
       }
       const setting = {
         rig,
@@ -129,16 +130,15 @@ async function playStretches(
   const { provider, many, backlog } = setting
   try {
     const contender = await start({ ...setting, closing })
-    const redis = connectFailFast(contender.redisUrl)
-    closing.add(async () => redis.disconnect())
-    await provider.child.ask('watch', many.answer, z.unknown())
+    const { client } = contender.redis
+    await provider.child.ask('watch', watchOf(many), z.unknown())
     const measure = async (isBusy: boolean): Promise<Measured> => {
       const burners = startBurners(isBusy ? many.busy : 0)
       closing.add(burners.stop)
       await pause(SETTLES_MS)
-      const [before, commandsBefore, beganAt] = [await report(provider), await commandsOf(redis), performance.now()]
+      const [before, commandsBefore, beganAt] = [await report(provider), await commandsRun(client), performance.now()]
       await pause(measuredMs)
-      const [after, commands] = [await report(provider), await commandsOf(redis)]
+      const [after, commands] = [await report(provider), await commandsRun(client)]
       const messages = after.distinct - before.distinct
       const wanted = (many.numbers * many.pace * (performance.now() - beganAt)) / 1_000
       await burners.stop()
@@ -161,8 +161,3 @@ async function playStretches(
 }
 
 const report = ({ child }: Provider) => child.ask('report', undefined, providerReport)
-
-async function commandsOf(redis: ReturnType<typeof connectFailFast>): Promise<number> {
-  const stats = await redis.info('stats')
-  return Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])
-}
