@@ -87,7 +87,7 @@ const pages = (): [path: string, word: string | RegExp][] => [
   ['/console/senders', 'Verify token'],
   ['/console/portfolios', '0 of 250'],
   ['/console/notices', 'PAUSED'],
-  ['/console/notices?template=none', 'nothing like that'],
+  ['/console/notices?template=none', 'No notice matches'],
   ['/console/endpoints', '127.0.0.1:9'],
   [`/console/endpoints/${endpoint}`, 'no answer'],
   [`/console/messages/${world.demo.inbound_message_id}`, 'What the person wrote'],
