@@ -28,7 +28,7 @@ const SHOWN = new RegExp(
  * The handler to mount at DASHBOARD_PATH. Requires an operator's session (else 401, 403) and refuses all but GET and HEAD (405).
  */
 export function createDashboard(gate: Gate): RequestHandler {
-  // Loaded for the first who may see it: bull-board is a sixth of what a producer would load, and most never show it.
+  // Loaded for the first who may see it: it adds to every start, and most producers never show it.
   let board: Promise<RequestHandler> | undefined
   const load = async (): Promise<RequestHandler> => (await import('./dashboard-board.ts')).createBoard(gate.redis)
 
