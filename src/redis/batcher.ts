@@ -47,7 +47,14 @@ export function gatherSteps<Item, Result = unknown>(
       failure = error instanceof Error ? error : new Error(String(error))
     }
     for (const [i, each] of done.entries()) {
-      each(results[i] ?? failure ?? new Error('a step of many has no result for one of them'))
+      try {
+        each(results[i] ?? failure ?? new Error('a step of many has no result for one of them'))
+      } catch (error) {
+        // A fault of one must not keep the others from their results.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
     }
   }
 

@@ -15,7 +15,7 @@ const OWN: Readonly<Record<string, string>> = {
   opted_out: 'its recipient wants no such messages',
   content_lost: 'its content is no longer stored',
   sender_unreadable: 'its sender cannot be read, or its token cannot be opened',
-  woken_late: 'it came to its turn too late',
+  woken_late: 'it could not leave in its turn',
   missed_slot: 'it missed the time at which it was to leave',
   timeout: 'the provider did not answer in time',
   worker_late: 'no answer was read in time while the worker itself stalled',

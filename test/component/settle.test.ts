@@ -13,6 +13,7 @@ import { createNameMemory } from '../../src/people/name-memory.ts'
 import { namesOf } from '../../src/people/names/names.ts'
 import { findOptOut } from '../../src/people/opt-outs/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import { createCampaign, findCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
@@ -209,6 +210,42 @@ test('where the lane waits the message is queued again, without a try, and the l
   expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
   expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(30_000)
+})
+
+test('a message that Laneway itself refuses shows nothing about the provider: the outage goes on, and the next message asks', async () => {
+  for (let n = 0; n < 4; n += 1) deps.backoff.isOutage(lane)
+  await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
+  const before = await probingOf(world.redis, lane).value()
+  await cooldownOf(world.redis, lane).remove()
+  const message = { ...(await claimed()), isProbe: true, isUnasked: true }
+  const refusal = { code: 'gallery_file_gone', sentence: 'The file of the gallery is not kept any more.' }
+  expect(await ends({ kind: 'failed', concerns: 'template', problem: refusal }, message)).toEqual(DONE)
+  expect(await record(message)).toMatchObject({ state: 'failed' })
+  // Five without an answer in a row are an outage.
+  expect(deps.backoff.isOutage(lane)).toBe(true)
+  expect([await probingOf(world.redis, lane).value(), await cooldownOf(world.redis, lane).isThere()]).toEqual([
+    before,
+    false,
+  ])
+  await claimed()
+})
+
+test('a file of ours that cannot be sent pauses its campaign with a reason that blames no one else', async () => {
+  const account = entry.sender.account
+  const definition = {
+    sender: '1',
+    template: { name: 't', language: { code: 'en' }, components: [] },
+    recipients: { tags: [1], except: [] },
+  }
+  const id = await createCampaign(world.redis, { account, lane, definition }, Date.now())
+  for (const move of ['check', 'pass', 'start'] as const) await moveCampaign(world.redis, id, move, HOUR_MS)
+  const refusal = { code: 'gallery_file_gone', sentence: 'The file of the gallery is not kept any more.' }
+  const message = { ...(await claimed()), run: id.number, isUnasked: true }
+  await ends({ kind: 'failed', concerns: 'template', problem: refusal }, message)
+  expect(await findCampaign(world.redis, id)).toMatchObject({
+    state: 'paused',
+    reason: 'A file in its messages cannot be sent (gallery_file_gone).',
+  })
 })
 
 test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {

@@ -60,3 +60,25 @@ test('a step that is full is taken at once', async () => {
   const { at, steps } = await takenAt(1, 100)
   expect([at.get(0), steps]).toEqual([0, 1])
 })
+
+test('a fault of one that is called back keeps no other from its result, and is not lost', async () => {
+  const redis = new Redis({ lazyConnect: true })
+  const faults: unknown[] = []
+  const note = (error: unknown) => void faults.push(error)
+  const others = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  process.on('uncaughtException', note)
+  try {
+    const gather = gatherSteps<number>(async (_redis, items) => items, WAIT_MS)
+    const results: unknown[] = []
+    gather(redis, 1, 1, () => {
+      throw new Error('a fault of ours')
+    })
+    gather(redis, 1, 2, (result) => results.push(result))
+    await vi.advanceTimersByTimeAsync(2 * WAIT_MS)
+    expect([results, faults.map(String)]).toEqual([[2], ['Error: a fault of ours']])
+  } finally {
+    process.removeListener('uncaughtException', note)
+    for (const each of others) process.on('uncaughtException', each)
+  }
+})

@@ -85,7 +85,10 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       if (!mayPause || (reported !== undefined && (await isOver(campaign, reported)))) return false
       if (concerns === 'template') {
         const isPaused = RESTING_TEMPLATE.has(code)
-        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${inWords(code)}.`
+        const why = isOfWhatsApp(code)
+          ? `WhatsApp refuses its template: ${inWords(code)}`
+          : `A file in its messages cannot be sent (${code})`
+        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}${why}.`
         if ((await pause(campaign, reason, code)) === undefined) return false
         if (isPaused) await pauseOthers(campaign, reason)
         return true
@@ -115,6 +118,8 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
   }
 }
 
+const isOfWhatsApp = (code: string): boolean => /^\d+$/.test(code)
+
 /** Without WhatsApp's own words, which may quote the message. */
 export const inWords = (code: string): string =>
-  /^\d+$/.test(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`
+  isOfWhatsApp(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`

@@ -1,4 +1,4 @@
-// The retry times of failed deliveries, and when an endpoint has failed for too long. Pure.
+// How long a failed delivery waits, by the schedule of LANEWAY_EVENTS_RETRY_SECONDS, and when an endpoint has failed for too long. Pure.
 
 /** Jitter: share by which a wait is longer or shorter, so that retries do not bunch up. */
 const JITTER = 0.2

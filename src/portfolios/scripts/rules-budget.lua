@@ -1,4 +1,4 @@
--- The people to whom a portfolio has written first in the last 24 hours. Included by the scripts beside this file.
+-- The daily limit of a portfolio: the people to whom it has written first in the last 24 hours. Included by the scripts beside this file.
 --
 -- A person is counted in a period of 10 s. They are in one of many small hashes, which Redis stores as a list of bytes: the field is 5
 -- bytes of their hash, the value the period (modulo WRAP, from 1). WRAP is added to it until a message is proven to have left; it is

@@ -59,7 +59,7 @@ export interface SendDeps extends SettleDeps {
 }
 
 /**
- * How many slots a request on a shared lane may miss while its connection opens, each time with more time for the next
+ * How many slots a request on a shared lane may miss while its connection opens, from the second on with twice the time
  * (lane-slots.ts); then its message goes back to its lane.
  */
 const MOST_MISSED = 4
@@ -126,7 +126,7 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
 
   function missed(message: Candidate, turn: InTurn, ended: Ended): Promise<void> | undefined {
     message.missed += 1
-    if (message.missed === MOST_MISSED) return finish(message, notAsked(wokenLate), undefined, ended)
+    if (message.missed === MOST_MISSED) return finish(message, notAsked(missedSlots), undefined, ended)
     ended({ outcome: MISSED_SLOT })
     lane.slots().enterAgain(message, turn)
     return undefined
@@ -134,9 +134,10 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
 
   /** Settles, then applies what becomes of the job. */
   async function finish(message: Candidate, outcome: Outcome, tookMs?: number, ended: Ended = UNTRACED): Promise<void> {
-    const { id, attempt, names, isProbe, counted, entry } = message
+    const { id, attempt, names, isProbe, counted, entry, refusal } = message
     const { to, run } = message.message
-    const attempted = { id, attempt, to, person: names?.[0], run, isProbe, counted }
+    const isUnasked = refusal !== undefined
+    const attempted = { id, attempt, to, person: names?.[0], run, isProbe, isUnasked, counted }
     try {
       const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
       const code = report(deps, message, outcome, tookMs)
@@ -229,5 +230,10 @@ const notAsked = (problem: Problem = wokenLate): Outcome => ({ kind: 'not_asked'
 
 const wokenLate: Problem = {
   code: 'woken_late',
-  sentence: 'Its turn came too late, as when its worker stalled; it is tried again.',
+  sentence: 'It could not leave in its turn, as when its worker stalled or its lane has to wait; it is tried again.',
+}
+
+const missedSlots: Problem = {
+  code: MISSED_SLOT,
+  sentence: 'Its connection opened too late for each of its turns; it is tried again.',
 }

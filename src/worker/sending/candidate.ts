@@ -34,7 +34,7 @@ export interface Read {
   trace?: string | undefined
 }
 
-/** A message of a step. The fields of a stage are set by that stage for each step anew; before it they mean nothing. */
+/** A message of a step. Each stage sets its fields anew; before that stage they mean nothing. */
 export class Candidate implements InLine {
   // Read.
   readonly id: MessageId

@@ -4,7 +4,7 @@
 //
 // A busy machine is late with everything. Whatever is late is handled for all late messages of the lane in one step: one
 // question whether they may still leave, one exchange of lost slots. So a worker that falls behind asks no more of Redis than
-// one that does not. A message that twice could not leave goes back to its lane.
+// one that does not. A message whose second check is out of date as soon as it is there goes back to its lane.
 //
 // While other workers serve the lane, a slot is lost once it has passed by more than a request may be late; a worker that loses
 // slots again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a
@@ -27,9 +27,9 @@ const TICK_OF_LATE = 1 / 10
 const MOST_TICK_MS = 5
 /** How long before its slot a message is checked again: the answer is there by then. */
 const ASKED_AHEAD_MS = 50
-/** A message that is checked more often than this goes back to its lane: its worker is late all the time. */
+/** From this check on, a message goes back if the answer is out of date when it arrives: its worker is late all the time. */
 const MOST_ASKED = 2
-/** On a shared lane a request may be twice as late each time that slots were lost in a row, at most so many times. */
+/** Each loss of slots in a row doubles how late a request on a shared lane may be; at most so many doublings. */
 const MOST_DOUBLINGS = 5
 /** A lane counts as shared for so long after another worker has reserved a slot of it: no limit looks back further. */
 const SHARED_MS = 10_000
@@ -125,7 +125,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   private asking = 0
   /** Slots that are being exchanged. */
   private exchanging = 0
-  /** How often slots were lost since a message last left in time. */
+  /** How often slots were lost since a message was last let go in time. */
   private lost = 0
   private pace: Pace | undefined
   private latestSlotAt = Number.NEGATIVE_INFINITY

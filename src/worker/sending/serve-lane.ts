@@ -98,7 +98,7 @@ export function serveLane(
         const from = { lane, entry, pace, chunks, latestSlot: slots.latest }
         return await takeNext(send, from, take, (claimed) => {
           reading -= 1
-          // Its answer was lost once: nothing is known of its slot.
+          // With a pace each claim has a slot.
           if (claimed.slot) slots.enter(claimed, claimed.slot, pace)
           else attempts.back(claimed)
         })

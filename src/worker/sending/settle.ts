@@ -62,6 +62,8 @@ export interface Attempted {
   run: number | undefined
   /** The rest of its lane waits until it is settled. */
   isProbe?: boolean | undefined
+  /** Laneway itself refused it, so no request was made: its end shows nothing about the provider. */
+  isUnasked?: boolean | undefined
   /** What was counted for it under WhatsApp's rules. */
   counted?: Counted | undefined
 }
@@ -89,7 +91,8 @@ const BLOCKED_WAIT_MS = 1_000
 
 /**
  * Writes the end of an attempt, however long Redis refuses it, and returns what becomes of its job. Rejects only when a
- * record is not one that Laneway wrote, or when Redis is away for ten minutes; the sweep settles it then.
+ * record is not one that Laneway wrote, when Redis is away for ten minutes, or when this worker's connection was closed; the
+ * sweep settles it then.
  */
 export async function settle(
   deps: SettleDeps,
@@ -98,7 +101,7 @@ export async function settle(
   outcome: Outcome,
 ): Promise<JobEnd> {
   const { lane } = message.id
-  const isAnswered = !WITHOUT_ANSWER.has(outcome.kind)
+  const isAnswered = !message.isUnasked && !WITHOUT_ANSWER.has(outcome.kind)
   if (isAnswered) deps.backoff.over(lane)
   const end = await settleAs(deps, entry, message, outcome)
   if (message.counted) await settleCounted(deps, entry, message, message.counted, outcome)
@@ -108,10 +111,13 @@ export async function settle(
       deps.log.info({ lane }, 'lane.recovered')
     })
   }
+  // The next message asks in its place.
+  if (message.isProbe && message.isUnasked)
+    await bestEffort(deps.log, message.id, () => endLaneCooldown(deps.redis, lane))
   return end
 }
 
-/** A message proven not to have left is not counted any more, one that has left counts from now, one not held needs no place. */
+/** What was counted is refunded for a message proven unsent and starts its 24 hours for one that was sent; a place it does not need is freed. */
 async function settleCounted(
   { redis, log }: SettleDeps,
   { rules }: DirectoryEntry,
@@ -197,10 +203,7 @@ export function settleSent(
   })
 }
 
-/**
- * Noted at once: a refusal may come before it is written down, and must not pause the campaign, or the sender once more, as
- * though nothing had been sent in between.
- */
+/** Noted before it is written: a refusal that arrives in between must not count as one more in a row. */
 function noteSent(refusals: CampaignRefusals, { lane }: MessageId, run: number | undefined): void {
   if (run !== undefined) refusals.over({ lane, number: run })
 }
@@ -389,7 +392,7 @@ async function unconfirmed(
   return { kind: 'done_lane_waits', ms }
 }
 
-/** The same once its outcome is written, which is what makes it wait. */
+/** Like `waits`, but best effort: the record has until when it waits. */
 async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
   await bestEffort(log, id, () => delayMessage(redis, id, ms))
   return { kind: 'waits', ms }

@@ -186,8 +186,10 @@ async function claimAll(
     if (result === undefined) continue
     if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
       const { slot, isProbe = false } = result
-      if (slot && !hasTime) deps.clock.observe(lane, claimedAt, slot.nowMs, answeredAt)
-      hasTime = true
+      if (slot && !hasTime) {
+        deps.clock.observe(lane, claimedAt, slot.nowMs, answeredAt)
+        hasTime = true
+      }
       waitNoMore.add(each)
       each.slot = slot
       each.isProbe = isProbe
