@@ -89,6 +89,7 @@ export async function startWorker(
       processor(() => startTemplateSyncs({ ...shared, retentionMs })),
       processor(() => uploads),
       serving.lanes,
+      serving.listening,
       serving.heartbeat,
       sweeper,
       part(() => startExpiry(shared), end),

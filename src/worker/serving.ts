@@ -14,6 +14,7 @@ import { serverOf } from '../redis/connect.ts'
 import { withTimeout } from '../redis/errors.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
+import { TRY_EVERY_MS, tryListener } from './listening.ts'
 import { createLaneAssignment } from './sending/lane-assignment.ts'
 import { createLaneBackoff } from './sending/lane-backoff.ts'
 import { createLanes, type LanesDeps } from './sending/lanes.ts'
@@ -21,6 +22,9 @@ import { createRedisClock } from './sending/redis-clock.ts'
 import { sendChunk } from './sending/send-chunk.ts'
 import type { Shared } from './shared.ts'
 import { every, part } from './start-stop.ts'
+
+const { wake, wakeLanes, wakeChunks, wideLanes, reopen: toReopen } = rootKeys
+const CHANNELS = [wake, wakeLanes, wakeChunks, wideLanes, toReopen]
 
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
@@ -113,8 +117,7 @@ export function createServing(deps: ServingDeps) {
         listener.on('message', onMessage)
         // First read who else is alive: otherwise all lanes that wake meanwhile would be opened here.
         assignment.know([...(await namesOfLiveWorkers(redis)), worker], await countLanes(redis))
-        const { wake, wakeLanes, wakeChunks, wideLanes, reopen: reopened } = rootKeys
-        await listener.subscribe(wake, wakeLanes, wakeChunks, wideLanes, reopened)
+        await listener.subscribe(...CHANNELS)
       },
       /** Takes no more work and finishes what is in flight. The sweep finds the rest unconfirmed. */
       async stop(): Promise<void> {
@@ -122,6 +125,9 @@ export function createServing(deps: ServingDeps) {
         await lanes.stop(stopLimitMs())
       },
     },
+
+    /** Replaces the connection for wakes when it went half open. */
+    listening: every(TRY_EVERY_MS, () => tryListener(listener, CHANNELS), log),
 
     /** Shows other workers that this one serves lanes. */
     heartbeat: part(
