@@ -7,13 +7,14 @@ import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
+import { slowness } from '../support/machine.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(300)
+  world = await startCampaignsOnStandIn({ delayMs: 300 })
   ;({ service, product } = world)
 })
 beforeEach(() => world.reset())
@@ -35,7 +36,7 @@ test('messages without proof count at once, not only when their wait for evidenc
     /^\d+ of the last \d+ messages failed or are unproven, more than 30 %\. Most often: something went wrong at WhatsApp \(code 131000\)\.$/,
   )
   expect(progress.unconfirmed).toBeGreaterThan(30)
-  expect(calls()).toBeLessThan(300)
+  expect(calls()).toBeLessThan(300 * (await slowness()))
   await service.move(id, 'cancel')
 })
 
@@ -64,7 +65,7 @@ describe('a code that concerns the template pauses the campaign at once, and nob
     })
     const { failed, queued } = await nothingIsInFlight(id)
     expect([failed, queued]).toEqual([0, 300])
-    expect(calls()).toBeLessThan(100)
+    expect(calls()).toBeLessThan(100 * (await slowness()))
     product.state.answer = accepted
     await service.move(id, 'resume')
     const done = await service.reaches(id, 'done')

@@ -30,7 +30,7 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10, { LANEWAY_CAP_SECONDS: String(CAP_SECONDS) })
+  world = await startCampaignsOnStandIn({ delayMs: 10, env: { LANEWAY_CAP_SECONDS: String(CAP_SECONDS) } })
   ;({ service, product } = world)
   await importTemplate(service.redis, service.tenant.account, templateSchema.parse(CODE))
 })

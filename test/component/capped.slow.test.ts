@@ -21,9 +21,9 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10, {
-    LANEWAY_CAP_SECONDS: String(CAP_SECONDS),
-    LANEWAY_MOST_HELD: String(MOST_HELD),
+  world = await startCampaignsOnStandIn({
+    delayMs: 10,
+    env: { LANEWAY_CAP_SECONDS: String(CAP_SECONDS), LANEWAY_MOST_HELD: String(MOST_HELD) },
   })
   ;({ service, product } = world)
 })

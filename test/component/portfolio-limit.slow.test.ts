@@ -32,7 +32,7 @@ let service: typeof world.service
 let product: typeof world.product
 let portfolio: number
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10)
+  world = await startCampaignsOnStandIn({ delayMs: 10 })
   ;({ service, product } = world)
   await importTemplate(service.redis, service.tenant.account, templateSchema.parse(CODE))
 })

@@ -21,7 +21,7 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10)
+  world = await startCampaignsOnStandIn({ delayMs: 10 })
   ;({ service, product } = world)
   for (const template of [CODE, { ...SPRING, name: 'autumn' }]) {
     await importTemplate(service.redis, service.tenant.account, templateSchema.parse(template))

@@ -33,7 +33,7 @@ let worker: { close: () => Promise<void> }
 let admin: string
 let portfolio: number
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(10)
+  world = await startCampaignsOnStandIn({ delayMs: 10 })
   ;({ service, product } = world)
   const { redis, lane, tenant } = service
   await importTemplate(redis, tenant.account, templateSchema.parse(CODE))

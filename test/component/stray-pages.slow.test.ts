@@ -8,13 +8,20 @@ import { slowness } from '../support/machine.ts'
 import { isLanePaused } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
+/** Messages a second: few enough that six are in flight when the first page comes, and thirty on a machine that is late. */
+const RATE = 20
+/** Sent before the pages begin. */
+const SENT = 20
+/** Fewer than the hundred whose share of failures pauses a campaign: a late machine would reach that share. */
+const PEOPLE = 90
+
 const page = (status: number) => ({ status, body: '<html>Request blocked by WAF</html>' })
 
 let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(300, { LANEWAY_SEND_TIMEOUT_SECONDS: '60' })
+  world = await startCampaignsOnStandIn({ delayMs: 300, rate: RATE, env: { LANEWAY_SEND_TIMEOUT_SECONDS: '60' } })
   ;({ service, product } = world)
 })
 afterEach(() => world.reset())
@@ -26,24 +33,24 @@ const cooldown = () => laneCooldown(service.redis, service.lane, Date.now())
 const sentOf = async (id: string) => Number((await service.show(id)).progress.sent)
 
 test.each([401, 404])('one page with %i delays the lane a little and costs one message its proof', async (status) => {
-  product.state.answer = (call, to) => (call === 60 ? page(status) : accepted(call, to))
-  const id = await started(200)
-  await eventually(async () => (await sentOf(id)) === 199, 'all others are sent')
+  product.state.answer = (call, to) => (call === SENT ? page(status) : accepted(call, to))
+  const id = await started(PEOPLE)
+  await eventually(async () => (await sentOf(id)) === PEOPLE - 1, 'all others are sent')
   expect((await service.show(id)).progress).toMatchObject({ unconfirmed: 1, failed: 0 })
   expect(await isPaused()).toBe(false)
   await service.move(id, 'cancel')
 })
 
 test('while the pages last one message at a time asks, after growing pauses, and then all goes on by itself', async () => {
-  product.state.answer = (call, to) => (call > 60 ? page(403) : accepted(call, to))
-  const id = await started(300)
+  product.state.answer = (call, to) => (call > SENT ? page(403) : accepted(call, to))
+  const id = await started(PEOPLE)
   const seen = await eventually(async () => cooldown(), 'the lane is in a cooldown')
   expect(seen).toMatchObject({ code: 'http_403', sentence: expect.stringContaining('403') })
   expect(seen.until).toBeGreaterThan(Date.now())
   // What was in flight when the first page came cannot be taken back.
   await eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
   const before = product.state.calls.length
-  expect(before).toBeLessThan(60 + 40 * (await slowness()))
+  expect(before).toBeLessThan(SENT + 10 * (await slowness()))
   await eventually(async () => product.state.calls.length >= before + 3, 'it asked three times', 120_000)
   const asked = product.state.calls.slice(before - 1).map(({ atMs }) => atMs)
   const gaps = asked.slice(1).map((atMs, i) => atMs - (asked[i] ?? 0))
@@ -51,8 +58,8 @@ test('while the pages last one message at a time asks, after growing pauses, and
   expect(gaps.at(-1)).toBeGreaterThan(3_000)
   expect(await isPaused()).toBe(false)
   product.state.answer = accepted
-  const pages = product.state.calls.length - 60
-  await eventually(async () => (await sentOf(id)) === 300 - pages, 'all others are sent', 240_000)
+  const pages = product.state.calls.length - SENT
+  await eventually(async () => (await sentOf(id)) === PEOPLE - pages, 'all others are sent')
   expect(await cooldown()).toBeUndefined()
   await service.move(id, 'cancel')
 })

@@ -30,7 +30,7 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let queues: ReturnType<typeof openLaneQueues>
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn(1)
+  world = await startCampaignsOnStandIn({ delayMs: 1 })
   ;({ service } = world)
   queues = openLaneQueues(service.redis)
   // Every second message is held.

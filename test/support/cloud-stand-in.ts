@@ -54,9 +54,17 @@ async function startCloudStandIn(delayMs = 0) {
   }
 }
 
-/** A service for campaign tests whose sender sends there, 80 a second; answers come after `delayMs`. */
-export async function startCampaignsOnStandIn(delayMs: number, env: Record<string, string> = {}) {
-  const service = await startCampaigns({ rate: 80, env })
+/** A service for campaign tests whose sender sends there, `rate` a second; answers come after `delayMs`. */
+export async function startCampaignsOnStandIn({
+  delayMs,
+  rate = 80,
+  env = {},
+}: {
+  delayMs: number
+  rate?: number
+  env?: Record<string, string>
+}) {
+  const service = await startCampaigns({ rate, env })
   const product = await startCloudStandIn(delayMs)
   await service.stopWorker()
   await product.serve(service, service.lane)
