@@ -1,7 +1,7 @@
 // Reads which names a webhook gives to one person: who wrote, who got a message, or who changed a setting, a number or a user
 // id. A number comes first.
 import { z } from 'zod'
-import { isUserId, parsePerson } from '../kernel/recipient.ts'
+import { parsePerson } from '../kernel/recipient.ts'
 import type { Naming } from '../model/people/person.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
@@ -71,13 +71,9 @@ function changeOf(of: Omit<WebhookNaming, keyof Naming>, names: string[], before
   return former.length === 0 ? [{ ...of, names }] : former.map((name) => ({ ...of, names, before: name }))
 }
 
-/** Those that are a number or a user id, each once. A number may stand there in two spellings. */
+/** Those that are a number or a user id, each once. The other form of a number is no name of its own (people/names). */
 function namesIn(texts: readonly (string | undefined)[]): string[] {
-  const names = texts.flatMap((each) => {
-    const ours = each === undefined ? undefined : parsePerson(each)
-    if (each === undefined || ours === undefined) return []
-    return ours === each || isUserId(ours) ? [ours] : [ours, each.replace(/\D/g, '')]
-  })
+  const names = texts.flatMap((text) => (text === undefined ? [] : (parsePerson(text) ?? [])))
   return [...new Set(names)]
 }
 
