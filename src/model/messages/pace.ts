@@ -43,7 +43,7 @@ const SLOW_A_SECOND = 5
 /** From this rate on a request may be late by less. */
 const FAST_A_SECOND = 500
 /**
- * A claim further ahead of its slot is refused; workers claim a little less far ahead (worker/sending/lane-loop.ts). For
+ * A claim further ahead of its slot is refused; workers claim a little less far ahead (worker/sending/next-take.ts). For
  * campaigns this is so short that an answer about opt-outs from before the claim still counts when the message leaves
  * (people/opt-outs/opt-out-hold.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
  * they leave in the first of these (worker/sending/lane-slots.ts).

@@ -1,0 +1,109 @@
+// What a lane takes next in this process, and when: as far ahead as its pace goes, transactional messages before those of
+// campaigns, and no sooner than it is worth a step. Pure; lane-loop.ts runs it.
+import type { Take } from './take.ts'
+
+/**
+ * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits behind what a
+ * campaign has claimed, and the check whether a recipient has opted out must still be valid when the message leaves
+ * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-out-hold.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
+ */
+const AHEAD_MS = 250
+const CAMPAIGN_AHEAD_MS = 150
+/**
+ * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
+ * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.
+ */
+const AHEAD_GAPS = 4
+const SLOW_AHEAD_MS = 480
+/**
+ * The next step is due when the messages claimed ahead are down to TIMES_SLOW times what a step takes lately, at least
+ * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as several messages, and a slot that
+ * nobody claims in time is lost for seconds.
+ */
+const TIMES_SLOW = 3
+const LEAST_LEFT = 1 / 4
+const MOST_LEFT = 3 / 5
+/**
+ * A lane that has more to send and could not claim in time makes up for so much of the past at once. Slots are then used
+ * late, within the limits of its pace (pace-gate.ts); anything older is made up for over seconds.
+ */
+const MOST_PAST_MS = 300
+/** Lanes are read only at multiples of this, all at the same times: their steps leave in one write to Redis. */
+export const TICK_MS = 10
+/** Most messages in one step. */
+const MOST = 100
+/**
+ * A lane short of room waits until it can take this many at once, or an eighth of what it has in flight: each step
+ * costs as much as several messages.
+ */
+const WORTH = 16
+/** How often a woken lane is read for transactional messages although all its slots are taken. */
+const WOKEN_MS = 10
+
+/** What the loop knows of its lane; times as of `performance.now()`. */
+export interface Known {
+  /** It was woken: there may be jobs that it has not read. */
+  isUnread: boolean
+  /** Something waits that could not be taken yet. */
+  hasMore: boolean
+  /** A campaign has the slots of the next moment: a transactional message that comes takes one of them. */
+  servesCampaign: boolean
+  /** The latest step found the lane in a cooldown. */
+  isCooling: boolean
+  /** Nothing is claimed until then. */
+  heldUntil: number
+  /** Only transactional messages are taken until then. */
+  campaignsRestUntil: number
+  /** When transactional messages alone were read for the last time. */
+  peekedAt: number
+  /** The longest that a step took lately, from when it was due until its messages were claimed (ms). */
+  slowMs: number
+}
+
+/** The lane at this moment; times as of `performance.now()`. */
+export interface Moment {
+  now: number
+  /** The latest slot that this process has for the lane; -Infinity before the first. */
+  latestSlotAt: number
+  /** Between two slots (ms). */
+  gapMs: number
+  /** Messages that it may have in flight besides those that it has. */
+  free: number
+  running: number
+}
+
+/** What to take now, how long to wait until taking is worth it (ms), or that there is no place worth a step: one must be freed. */
+export function nextTake(known: Known, moment: Moment): Take | { waitMs: number } | 'full' {
+  const { now, gapMs, free, running } = moment
+  if (free === 0) return 'full'
+  const { pastMs, aheadMs } = positionOf(known, moment)
+  const mostAheadMs = known.servesCampaign
+    ? CAMPAIGN_AHEAD_MS
+    : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
+  const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
+  const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * known.slowMs
+  const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
+  if (aheadMs > leftMs || paced < 1) {
+    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
+    // The slots of the next moment are a campaign's: a transactional message that has come may have one of them.
+    if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs }
+    const againMs = known.peekedAt + WOKEN_MS - now
+    if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
+    return { most: Math.min(free, WORTH), firstOnly: true, pastMs }
+  }
+  const most = Math.min(free, paced, MOST)
+  if (known.campaignsRestUntil > now)
+    return known.isUnread ? { most, firstOnly: true, pastMs } : { waitMs: known.campaignsRestUntil - now }
+  if (known.isCooling) return { most: 1, firstOnly: false, pastMs }
+  // Places become free one by one.
+  const isWorth = most >= Math.min(paced, WORTH, Math.max(1, running / 8))
+  return isWorth || running === 0 ? { most, firstOnly: false, pastMs } : 'full'
+}
+
+/** How far ahead of now slots are claimed (ms); below 0, by `pastMs`, if slots have passed that nobody has claimed. */
+function positionOf({ hasMore, heldUntil }: Known, { now, latestSlotAt }: Moment): { pastMs: number; aheadMs: number } {
+  // Time in which the lane was held, or had nothing to send, is not made up for.
+  const isLate = hasMore && Number.isFinite(latestSlotAt)
+  const pastMs = isLate ? Math.max(0, Math.min(MOST_PAST_MS, now - Math.max(latestSlotAt, heldUntil))) : 0
+  return { pastMs, aheadMs: pastMs > 0 ? -pastMs : Math.max(0, latestSlotAt - now) }
+}
