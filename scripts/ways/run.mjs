@@ -20,7 +20,7 @@ const LANE_TURN = 'worker/sending/lane-loop.ts'
 const CAMPAIGN_JOB = 'campaigns/campaigns.processor.ts'
 const CHUNK = 'worker/sending/send-chunk.ts'
 const WRITES = 'lanes/messages/write-steps.ts'
-traceDist([`${LANE_TURN} look`, `${CAMPAIGN_JOB} work`, `${CHUNK} sendChunk`])
+traceDist([`${LANE_TURN} goOn`, `${CAMPAIGN_JOB} work`, `${CHUNK} sendChunk`])
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
 const { loadConfig } = await load('kernel/config.js')
