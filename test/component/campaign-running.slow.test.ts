@@ -18,10 +18,7 @@ import { eventually } from '../support/wait.ts'
 let service: CampaignService
 
 beforeAll(async () => {
-  // Nothing here is about time-outs, and a busy machine may stand still for seconds.
-  service = await startCampaigns({
-    env: { LANEWAY_SEND_TIMEOUT_SECONDS: '60', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' },
-  })
+  service = await startCampaigns({ env: { LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' } })
 })
 afterEach(async () => {
   await service.misbehave({ clear: true, throughput: null })

@@ -21,7 +21,7 @@ let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
 let service: typeof world.service
 let product: typeof world.product
 beforeAll(async () => {
-  world = await startCampaignsOnStandIn({ delayMs: 300, rate: RATE, env: { LANEWAY_SEND_TIMEOUT_SECONDS: '60' } })
+  world = await startCampaignsOnStandIn({ delayMs: 300, rate: RATE })
   ;({ service, product } = world)
 })
 afterEach(() => world.reset())

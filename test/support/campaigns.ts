@@ -118,16 +118,21 @@ export async function startCampaigns(
       return described.parse(answer.json().data)
     },
 
-    reaches: (id: string, state: string, limitMs = 60_000): Promise<Described> =>
-      eventually(
+    /** The campaign once it is in this state. One that has paused itself ends no more: that fails at once, with the reason. */
+    async reaches(id: string, state: string, limitMs = 60_000): Promise<Described> {
+      const told = (now: Described) => JSON.stringify({ state: now.state, reason: now.reason, progress: now.progress })
+      const reached = await eventually(
         async () => {
           const now = await api.show(id)
-          if (now.state === state) return now
-          throw new Error(JSON.stringify({ state: now.state, reason: now.reason, progress: now.progress }))
+          if (now.state === state || (state === 'done' && now.state === 'paused')) return now
+          throw new Error(told(now))
         },
         `${id} becomes ${state}`,
         limitMs,
-      ),
+      )
+      if (reached.state !== state) throw new Error(`${id} does not become ${state}: ${told(reached)}`)
+      return reached
+    },
 
     async checked(id: string): Promise<Described> {
       await api.move(id, 'preflight')

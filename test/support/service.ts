@@ -84,6 +84,9 @@ export async function startService(
     LANEWAY_LOG_LEVEL: 'silent',
     LANEWAY_CLOUD_API_APP_SECRET: 'app-secret',
     LANEWAY_CLOUD_API_VERIFY_TOKEN: 'verify-token',
+    // The simulator runs in this process too, and a busy machine may stand still for seconds: messages without an answer
+    // would pause campaigns. Tests of time-outs set a short one.
+    LANEWAY_SEND_TIMEOUT_SECONDS: '60',
     ...options.env,
   })
   const redis = connectWithRetry(server.url)
