@@ -221,7 +221,7 @@ test.each(EXPORTS)('a campaign for what $program writes shows the letters that i
 })
 
 test('a running campaign is paused with a reason, resumed, cancelled, and run again for those who got nothing', async () => {
-  await tab.world.api('POST', '/admin/lanes/1/rate', { rate: 0.2 })
+  await tab.world.api('POST', '/admin/lanes/1/rate', { rate: 0.02 })
   await writeCampaign('Slow')
   await tab.page.getByRole('group', { name: 'Everybody on one of these lists' }).getByRole('checkbox').first().check()
   await fill('Text {{1}}', '20 %')
