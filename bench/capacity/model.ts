@@ -1,6 +1,5 @@
 // What an installation needs, from what one message costs and how long the provider takes to answer. Pure: figures in,
 // sizes out; docs/how-it-works/scale.md has the formula in words.
-import { serversOfEach } from '../../src/lanes/owners.ts'
 import { STREAMS } from '../../src/providers/http-contract.ts'
 import { between, lineThrough } from './lines.ts'
 
@@ -90,9 +89,9 @@ export const FILLED = 0.6
 const BESIDES_RECORDS = 1.15
 /**
  * Connections of a worker and of a producer to each primary; of each besides, a worker's that block on the queues of no
- * lane; and of a worker for each lane with a campaign that it serves. Counted with one and with three primaries.
+ * lane. Counted with one and with three primaries.
  */
-export const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 7 }, perCampaign: 1 }
+export const CONNECTIONS = { perNode: { worker: 2, producer: 1 }, besides: { worker: 7 } }
 /**
  * Messages in flight that a worker is planned with: half of LANEWAY_MAX_IN_FLIGHT. With more, busy lanes are held to equal
  * parts; and of two workers one can take all when the other dies.
@@ -159,7 +158,7 @@ export function capacityOf(cost: MessageCost, question: Question): Capacity {
     isMeasured: sending.isMeasured,
     redisBytes,
     primaries,
-    connections: connectionsOf({ workers, producers, primaries, senders }),
+    connections: connectionsOf({ workers, producers, primaries }),
     monthly,
     perMillion: sum / ((messagesPerDay * 30) / 1e6),
   }
@@ -200,12 +199,7 @@ export function sendingAt(
   return { workerUs, redisUs, isMeasured: true }
 }
 
-function connectionsOf(of: { workers: number; producers: number; primaries: number; senders: number }): number {
-  const { perNode, besides, perCampaign } = CONNECTIONS
-  const servers = Math.min(of.workers, serversOfEach(of.workers, of.senders))
-  return (
-    of.workers * (perNode.worker * of.primaries + besides.worker) +
-    of.producers * perNode.producer * of.primaries +
-    perCampaign * servers * of.senders
-  )
+function connectionsOf(of: { workers: number; producers: number; primaries: number }): number {
+  const { perNode, besides } = CONNECTIONS
+  return of.workers * (perNode.worker * of.primaries + besides.worker) + of.producers * perNode.producer * of.primaries
 }

@@ -2,8 +2,7 @@
 // moment its request was due until the provider has it, on that lane and on another one; how evenly two campaigns share
 // it; and for how long messages still arrive after a pause or a cancel was answered.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setLaneRate } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { setSenderRate } from '../../src/accounts/senders.ts'
 import type { Bench } from '../bench.ts'
 import { cancel, createCampaign, fillTag, pause, resume, show, start, takenOf } from '../campaign.ts'
 import { send, sinkGets, sinkHas, watchSink } from '../contender.ts'
@@ -32,9 +31,7 @@ export async function campaignLatency(bench: Bench): Promise<Figure[]> {
   const { traffic, port, redis } = laneway
   const senders = traffic.kind === 'message' ? traffic.senders : []
   const [busy = '', quiet = ''] = senders
-  const queues = openLaneQueues(redis.client)
-  await setLaneRate(redis.client, queues, 1, RATE)
-  await queues.close()
+  await setSenderRate(redis.client, 1, RATE)
   const tag = await fillTag(laneway, PEOPLE, (done) => progress(`${done} contacts`))
   const id = await createCampaign(laneway, busy, tag)
 

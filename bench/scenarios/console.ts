@@ -1,7 +1,7 @@
 // What it costs that people look: 200 lanes with a long backlog and a campaign that runs. How soon the overview can be
 // used, how old its figures are, what a snapshot costs, and how much less is sent while five tabs are open.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setLaneRate } from '../../src/lanes/control.ts'
+import { setSenderRate } from '../../src/accounts/senders.ts'
 import type { Bench } from '../bench.ts'
 import { cancel, createCampaign, fillTag, show, start, takenOf } from '../campaign.ts'
 import { hasBrowser, timesUntilUsable } from '../console-browser.ts'
@@ -75,7 +75,7 @@ async function fill({ rig, progress }: Bench, { port, batch }: Laneway, backlog:
 
 async function readyCampaign({ progress }: Bench, laneway: Laneway, lane: number): Promise<string> {
   progress(`a campaign for ${PEOPLE} contacts`)
-  await setLaneRate(laneway.redis.client, laneway.queues, lane, CAMPAIGN_RATE)
+  await setSenderRate(laneway.redis.client, lane, CAMPAIGN_RATE)
   const tag = await fillTag(laneway, PEOPLE, () => {})
   const senders = laneway.traffic.kind === 'message' ? laneway.traffic.senders : []
   return createCampaign(laneway, senders[LANES] ?? '', tag)

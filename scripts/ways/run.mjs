@@ -15,12 +15,11 @@ const SETTLED_MS = 1_000
 /** A status comes within moments; a busy machine may take long for it. */
 const LIMIT_MS = 120_000
 
-/** Where a worker begins a piece of work: a turn of a lane, a job of a campaign, a chunk of its messages. */
+/** Where a worker begins a piece of work: a turn of a lane, a job of a campaign. */
 const LANE_TURN = 'worker/sending/lane-loop.ts'
 const CAMPAIGN_JOB = 'campaigns/campaigns.processor.ts'
-const CHUNK = 'worker/sending/send-chunk.ts'
 const WRITES = 'lanes/messages/write-steps.ts'
-traceDist([`${LANE_TURN} goOn`, `${CAMPAIGN_JOB} work`, `${CHUNK} sendChunk`])
+traceDist([`${LANE_TURN} goOn`, `${CAMPAIGN_JOB} work`])
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
 const { loadConfig } = await load('kernel/config.js')
@@ -39,16 +38,7 @@ const { startWorker } = await load('worker/main.js')
 const { startSimulator } = await load('simulator/simulator.js')
 
 /** In the order of a campaign's life. */
-const STAGES = [
-  'created',
-  'rows uploaded',
-  'check asked for',
-  'checked',
-  'started',
-  'fanned out',
-  'chunk taken',
-  'message sent',
-]
+const STAGES = ['created', 'rows uploaded', 'check asked for', 'checked', 'started', 'fanned out', 'message sent']
 
 const SECRET = 'app-secret'
 /** Each status comes by itself, and after the answer to the message was written down. */
@@ -175,7 +165,6 @@ function stageOf(work, id) {
     if (work.files.includes('campaigns/preflight/preflight.ts')) return 'checked'
     return work.calls.some(([, file]) => file === 'campaigns/fan-out/feed.ts') ? 'fanned out' : undefined
   }
-  if (work.name === CHUNK) return 'chunk taken'
   return isSending(work) ? 'message sent' : undefined
 }
 

@@ -151,10 +151,7 @@ async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender
   return senders.filter((sender) => sender !== undefined)
 }
 
-/**
- * Sets the rate, in messages per second from MIN_RATE to MAX_RATE. The pace of its queue is set by LaneQueues, see
- * control.ts.
- */
+/** Sets the rate, in messages per second from MIN_RATE to MAX_RATE; workers keep to it within a second. */
 export async function setSenderRate(redis: Redis, id: number, rate: number): Promise<void> {
   await redis.hset(senderKey(id), 'rate', rate)
 }

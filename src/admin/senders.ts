@@ -9,6 +9,7 @@ import {
   setDefaultSender,
   setSenderAccess,
   setSenderProvider,
+  setSenderRate,
   tokenContextOf,
 } from '../accounts/senders.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
@@ -18,9 +19,9 @@ import { isPlainAddress, PLAIN_PROVIDER, UNVERIFIED_WEBHOOKS } from '../kernel/c
 import { doesNotExist, invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Seal } from '../kernel/seal.ts'
 import { closeLane } from '../lanes/closed-lanes.ts'
-import { laneOf, setLaneRate } from '../lanes/control.ts'
+import { laneOf } from '../lanes/control.ts'
+import { countPlaces } from '../lanes/places.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { waitingInChunks } from '../lanes/stats.ts'
 import { countOnSweepLists } from '../lanes/sweep-lists.ts'
 import { refuseRoute } from '../messages/accept/provider-support.ts'
 import type { MarketingRoute, SenderDocument } from '../model/accounts/sender.ts'
@@ -86,7 +87,7 @@ export async function makeSender(
 
 /** Changes a sender of the account (without one, of any), and shows it. Throws a Refusal, or a SenderTakenError. */
 export async function changeSender(
-  { redis, queues, seal, production }: SenderDeps,
+  { redis, seal, production }: Pick<SenderDeps, 'redis' | 'seal' | 'production'>,
   id: number,
   { name, rate, token, baseUrl, wabaId, followProvider, marketingRoute, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
@@ -99,7 +100,7 @@ export async function changeSender(
   await setSenderProvider(redis, id, { followProvider, marketingRoute, ...(wabaId === '' && { wabaId }) })
   if (wabaId) await belongTo(redis, sender, wabaId)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
-  if (rate !== undefined) await setLaneRate(redis, queues, id, rate)
+  if (rate !== undefined) await setSenderRate(redis, id, rate)
   if (token !== undefined || baseUrl !== undefined) {
     // A token opens at its own address only.
     const sealedToken = seal.encrypt(token ?? seal.decrypt(sender.token, tokenContextOf(sender)))
@@ -187,16 +188,15 @@ export async function whyBusy(
     const campaign = page.find(({ lane }) => lane === id)
     if (campaign) return `campaign ${idOf(campaign)} is ${campaign.state}; cancel it first, or let it end.`
   }
-  const { wait = 0, prioritized = 0, delayed = 0, active = 0, chunked = 0 } = await lanes.counts(id)
+  const { wait = 0, prioritized = 0, delayed = 0, active = 0 } = await lanes.counts(id)
   const { inDoubt, queuedAgain } = await countOnSweepLists(redis, id)
   // Messages being sent, and those queued again, have a job as well.
-  const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await waitingInChunks(redis, id))
+  const queued = Math.max(wait + prioritized + delayed, queuedAgain) + (await countPlaces(redis, id))
   const unsettled = queued + Math.max(active, inDoubt)
   if (unsettled > 0) {
     const named = `\`messages list --sender ${id}\` with --state queued, sending or unconfirmed names them`
     return `${unsettled} of its messages ${unsettled === 1 ? 'is' : 'are'} not settled yet; ${named}.`
   }
-  if (chunked > 0) return 'a worker has to put away what is left of a campaign on its lane; resume it if it is paused.'
   return undefined
 }
 

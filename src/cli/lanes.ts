@@ -1,11 +1,12 @@
 // lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
 
-import { grantedRate } from '../accounts/senders.ts'
+import { grantedRate, setSenderRate } from '../accounts/senders.ts'
 import { counted } from '../kernel/fault.ts'
-import { deadLettersOf, listLanes, pauseLane, resumeLane, setLaneRate } from '../lanes/control.ts'
+import { deadLettersOf, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
+import { countPlaces } from '../lanes/places.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { waitingInChunks, waitingOn } from '../lanes/stats.ts'
+import { waitingOn } from '../lanes/stats.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { LaneStatus } from '../model/lanes/lane-status.ts'
 import { NO_REASON, reasonForActivity } from '../model/lanes/pause-reason.ts'
@@ -61,7 +62,7 @@ export const verbs: readonly Verb[] = [
       }),
   }),
   onLane('resume', 'end the pause and the cooldown of a lane', async (redis, queues, lane) => {
-    const waiting = (await waitingOn(redis, [lane])) + (await waitingInChunks(redis, lane))
+    const waiting = (await waitingOn(redis, [lane])) + (await countPlaces(redis, lane))
     await resumeLane(redis, queues, lane)
     return { text: `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.` }
   }),
@@ -122,7 +123,7 @@ export const verbs: readonly Verb[] = [
       const sender = await senderNamed(context.redis, name)
       const { id: lane, account } = sender
       if (!yes) await confirmRate(context, number, grantedRate(sender))
-      await setLaneRate(context.redis, await laneQueues(context), lane, number)
+      await setSenderRate(context.redis, lane, number)
       return {
         json: { lane, rate: number },
         text: `Lane ${lane} sends up to ${number} messages a second.`,

@@ -147,7 +147,7 @@ export function traceSettle<T>(settle: () => Promise<T>): Promise<T> {
   return within(found.startSpan('settle', { attributes }, active), active, settle, () => ({}))
 }
 
-/** Records a round of a fan-out that put chunks on its lane: a root span, from `beganAtMs` (epoch) until now. */
+/** Records a round of a fan-out that put messages on its lane: a root span, from `beganAtMs` (epoch) until now. */
 export function traceRound(of: { campaign: string; lane: number; recipients: number; beganAtMs: number }): void {
   const attributes = {
     ...SYSTEM,

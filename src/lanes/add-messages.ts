@@ -5,12 +5,13 @@ import { SEND_JOB, type SendPayload, storedPayload } from '../jobs/send.ts'
 import { acceptedAtMs, type MessageId, parseMessageId } from '../kernel/message-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { assertConnected, withinLimit } from '../redis/errors.ts'
-import { laneClosedKey, messageIndexKey } from '../redis/keys.ts'
+import { laneClosedKey, messageIndexKey, placesKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { LATENESS, SERIES } from './archive/index-segments.ts'
 import { type IndexedMessage, indexMessages, packForIndex } from './archive/message-index.ts'
 import { JOB, laneBacklogKeys, laneCounterKey, laneJobKey } from './bullmq/layout.ts'
 import { LaneClosedError } from './closed-lanes.ts'
+import { placeNameOf } from './places.ts'
 import { wakeLane } from './wake.ts'
 
 /**
@@ -64,10 +65,15 @@ async function write(
   const single = indexed.filter(({ run }) => run === undefined)
   const ofCampaigns = indexed.filter(({ run }) => run !== undefined)
   if (ofCampaigns.length > 0) await indexMessages(redis, lane, ofCampaigns, retentionMs)
-  await addJobs(redis, lane, { name: SEND_JOB, jobs: messages.map(laneJobOf), indexed: single }, retentionMs)
+  const adding = { name: SEND_JOB, jobs: messages.map(laneJobOf), indexed: single, places: messages.flatMap(placeOf) }
+  await addJobs(redis, lane, adding, retentionMs)
 }
 
 const priorityOf = ({ class: of }: SendPayload): number => (of === 'campaign' ? CAMPAIGN_PRIORITY : 0)
+
+/** The name of the place of a campaign's message; none of any other. */
+const placeOf = ({ id, payload: { run } }: LaneMessage): string[] =>
+  run === undefined ? [] : [placeNameOf(run, laneOf(id).ulid)]
 
 /** The job of a message, which waits for its turn or until it is due. */
 const laneJobOf = ({ id, payload, delayMs = 0 }: LaneMessage): LaneJob => ({
@@ -112,13 +118,18 @@ export interface LaneJob {
 
 /**
  * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
- * called `name` to its queue, except those that are there. Rejects when Redis is away or full: then none was added, or
+ * called `name` to its queue, except those that are there, and takes these `places` off the lane, for which they stand. Rejects when Redis is away or full: then none was added, or
  * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
  */
 export async function addJobs(
   redis: Redis,
   lane: number,
-  { name, jobs, indexed }: { name: string; jobs: readonly LaneJob[]; indexed: readonly IndexedMessage[] },
+  {
+    name,
+    jobs,
+    indexed,
+    places,
+  }: { name: string; jobs: readonly LaneJob[]; indexed: readonly IndexedMessage[]; places?: readonly string[] },
   retentionMs: number,
 ): Promise<void> {
   const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
@@ -126,7 +137,7 @@ export async function addJobs(
     redis,
     {
       ...{ waiting, prioritized, delayed, counter: laneCounterKey(lane) },
-      ...{ index: messageIndexKey(lane), closed: laneClosedKey(lane) },
+      ...{ index: messageIndexKey(lane), closed: laneClosedKey(lane), places: placesKey(lane) },
     },
     {
       jobs: laneJobKey(lane, ''),
@@ -138,6 +149,7 @@ export async function addJobs(
       notBefore: jobs.map(({ notBefore }) => notBefore),
       priorities: jobs.map(({ priority }) => priority),
       ...(indexed.length > 0 ? packForIndex(indexed, retentionMs) : {}),
+      names: places && places.length > 0 ? places : undefined,
     },
   )
   if (said === 'closed') throw new LaneClosedError(lane)

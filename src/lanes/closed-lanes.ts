@@ -1,9 +1,9 @@
 // Closes a lane for good, once its sender is removed.
 
 import type { Redis } from '../redis/connect.ts'
-import { activeCampaignsKey, inDoubtKey, laneClosedKey, queuedAgainKey } from '../redis/keys.ts'
+import { activeCampaignsKey, inDoubtKey, laneClosedKey, placesKey, queuedAgainKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneBacklogKeys, laneChunkKeys } from './bullmq/layout.ts'
+import { laneBacklogKeys } from './bullmq/layout.ts'
 
 const closeScript = defineScript(import.meta.url, 'lane-close')
 
@@ -23,7 +23,7 @@ export class LaneClosedError extends Error {
 export async function closeLane(redis: Redis, lane: number): Promise<boolean> {
   const keys = {
     ...laneBacklogKeys(lane),
-    ...laneChunkKeys(lane),
+    places: placesKey(lane),
     inDoubt: inDoubtKey(lane),
     queuedAgain: queuedAgainKey(lane),
     activeCampaigns: activeCampaignsKey(lane),

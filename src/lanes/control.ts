@@ -11,7 +11,6 @@ import {
   setPausedAt,
   setPausedFor,
   setResumed,
-  setSenderRate,
 } from '../accounts/senders.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import { iso, isoOrNull } from '../kernel/instant.ts'
@@ -32,6 +31,7 @@ import {
   openSegmentsKey,
   outboxKey,
   parkedCampaignsKey,
+  placesKey,
   pollingKey,
   pollKey,
   queuedAgainKey,
@@ -39,6 +39,7 @@ import {
   senderBlockedKey,
   senderKey,
   throttledKey,
+  turnsKey,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { endLaneCooldown } from './cooldown.ts'
@@ -55,7 +56,7 @@ export const laneStatuses = (redis: Redis, senders: readonly Sender[]): Promise<
 
 async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
   const stats = await readLaneStats(redis, sender.id)
-  const { waiting, inChunks, isPaused, cooldown } = stats
+  const { waiting, places, isPaused, cooldown } = stats
   const oldestAt = oldestOf(stats)
   const owner = { lane: sender.id, ...(sender.portfolio !== null && { portfolio: { id: sender.portfolio } }) }
   const hasRunning = stats.campaigns.some(({ state }) => state === 'running')
@@ -75,7 +76,7 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
     campaigns_wait: rest === undefined ? null : { ...rest, until: new Date(rest.until).toISOString() },
-    waiting: waiting.transactional + waiting.campaign + inChunks,
+    waiting: waiting.transactional + waiting.campaign + places,
     oldest_waiting_at: isoOrNull(oldestAt),
     delayed: stats.delayed,
     active: stats.active,
@@ -121,12 +122,6 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
   await queues.resume(lane)
   await setResumed(redis, lane, await redisNowMs(redis, senderKey(lane)))
   await emitSenderRecovered(redis, lane)
-}
-
-/** Changes the pace; it holds from the next window of about 100 ms, for every worker. */
-export async function setLaneRate(redis: Redis, queues: LaneQueues, lane: number, rate: number): Promise<void> {
-  await setSenderRate(redis, lane, rate)
-  await queues.letChunksGo(lane)
 }
 
 /**
@@ -200,7 +195,7 @@ export async function forgetLane(redis: Redis, queues: LaneQueues, removed: Remo
     ...[messageIndexKey(lane), openSegmentsKey(lane), outboxKey(lane), laneClosedKey(lane)],
     ...[senderBlockedKey(lane), throttledKey(lane)],
     ...[inDoubtKey(lane), queuedAgainKey(lane), requeueableKey(lane), pollKey(lane), pollingKey(lane)],
-    ...[activeCampaignsKey(lane), parkedCampaignsKey(lane), campaignsRestKey(lane)],
+    ...[activeCampaignsKey(lane), parkedCampaignsKey(lane), campaignsRestKey(lane), placesKey(lane), turnsKey(lane)],
   )
   await redis.del(senderKey(lane))
   await dropKeptLane(redis, removed)

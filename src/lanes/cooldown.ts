@@ -1,7 +1,5 @@
 // The cooldown of a lane: a time in which nothing of it is sent, because its provider said so or cannot be reached. It is a key that
 // every claim reads. It begins here, or in the step that proves an attempt unsent (`setNotSent`), and ends here or when it expires.
-// BullMQ's rate limit follows it, so that the lane fetches no jobs at all; a lane ahead of its pace sets that limit too, so the limit
-// alone means no cooldown. Ending a cooldown ends both.
 import { z } from 'zod'
 import { iso } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
@@ -10,7 +8,6 @@ import type { Problem } from '../model/messages/outcome.ts'
 import type { Redis } from '../redis/connect.ts'
 import { laneCooldownKey, laneCooldownReasonKey, laneProbeKey, senderKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneChunkLimiterKey } from './bullmq/layout.ts'
 import { cooldownOf, isLanePaused, type LaneCooldown } from './stats.ts'
 
 const cooldownScript = defineScript(import.meta.url, 'lane-cooldown')
@@ -63,8 +60,7 @@ export async function endProbing(redis: Redis, lane: number): Promise<void> {
 
 /** Ends the lane's cooldown: the next claim may go. Workers that wait for it notice within seconds. */
 export async function endLaneCooldown(redis: Redis, lane: number): Promise<void> {
-  const keys = [laneCooldownKey(lane), laneCooldownReasonKey(lane), laneChunkLimiterKey(lane)]
-  await redis.del(...keys)
+  await redis.del(laneCooldownKey(lane), laneCooldownReasonKey(lane))
 }
 
 /** Why a lane sends nothing now. */

@@ -7,15 +7,17 @@ import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
 import {
   activeCampaignsKey,
+  campaignPrefix,
   inDoubtKey,
   laneCooldownKey,
   messageKey,
+  placesKey,
   pollKey,
   queuedAgainKey,
   rootKeys,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { laneBacklogKeys, laneChunkKeys, laneChunkLimiterKey, laneJobKey, laneMetaKey, META } from './bullmq/layout.ts'
+import { laneBacklogKeys, laneJobKey, laneMetaKey, META } from './bullmq/layout.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 
 /** The state of one lane, read in one atomic step. */
@@ -24,13 +26,14 @@ export interface SweepState {
   /** Jobs that wait for a worker. */
   waiting: number
   active: number
+  /** Messages are being sent, or unconfirmed; those of campaigns have no job while they are. */
+  hasInDoubt: boolean
   /** Jobs that wait, are delayed or are being worked on. */
   backlog: number
-  /** Chunks of campaigns that wait, are delayed or are being worked on; and those that are. */
-  chunks: number
-  activeChunks: number
-  /** Chunk that goes next; undefined when none waits or may be taken. */
-  chunkHead: string | undefined
+  /** Places of campaigns that wait. */
+  places: number
+  /** Place that goes next; undefined when none waits or may be taken. */
+  placeHead: string | undefined
   /** Campaigns that a worker must watch. */
   activeCampaigns: number
   /** The lane is paused or in a cooldown. Only known while jobs wait. */
@@ -60,7 +63,6 @@ const sweepStateReply = z.tuple([
   maybeTime,
   maybeTime,
   z.number(),
-  z.number(),
   z.string(),
   z.number(),
 ])
@@ -79,21 +81,21 @@ async function readSweepState(redis: Redis, lane: number): Promise<SweepState> {
     queuedAgain: queuedAgainKey(lane),
     polls: pollKey(lane),
     activeCampaigns: activeCampaignsKey(lane),
-    ...laneChunkKeys(lane),
-    chunkLimiter: laneChunkLimiterKey(lane),
+    places: placesKey(lane),
+    campaigns: campaignPrefix(lane),
   })
-  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofChunks] =
+  const [waiting, delayed, active, activeCampaigns, held, head, openAt, queuedAt, nextPollAt, ...ofPlaces] =
     sweepStateReply.parse(reply)
-  const [chunks, activeChunks, chunkHead, nowMs] = ofChunks
+  const [places, placeHead, nowMs] = ofPlaces
   return {
     lane,
     waiting,
     active,
+    hasInDoubt: openAt !== undefined,
     backlog: waiting + delayed + active,
     activeCampaigns,
-    chunks,
-    activeChunks,
-    chunkHead: chunkHead === '' ? undefined : chunkHead,
+    places,
+    placeHead: placeHead === '' ? undefined : placeHead,
     isHeld: held === '1',
     head: head === '' ? undefined : head,
     nextSweepAt: earliest(openAt, queuedAt),

@@ -1,19 +1,17 @@
-// The queues of the lanes: adding messages and chunks, waking, pause, counts. Every process opens a queue when it first
+// The queues of the lanes: adding messages, waking, pause, counts. Every process opens a queue when it first
 // needs it and keeps it; they all share the process's one connection.
 
-import { CHUNK_JOB, type Chunk, chunkJobId } from '../jobs/chunk.ts'
 import type { SendPayload } from '../jobs/send.ts'
 import { type MessageId, messageId } from '../kernel/message-id.ts'
 import { createBatcher } from '../redis/batcher.ts'
 import type { Redis } from '../redis/connect.ts'
-import { inTime } from '../redis/errors.ts'
 import { lanePrefix } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
 import { addingNew, addToLane, type LaneMessage, laneOf } from './add-messages.ts'
-import { laneChunkKeys, laneChunkLimiterKey, laneChunkQueue, laneQueue } from './bullmq/layout.ts'
+import { laneQueue } from './bullmq/layout.ts'
 import { openQueue, type Queue } from './bullmq/open-queue.ts'
-import { isLaneClosed, LaneClosedError } from './closed-lanes.ts'
-import { chunksOn, isLanePaused } from './stats.ts'
+import { LaneClosedError } from './closed-lanes.ts'
+import { countPlaces } from './places.ts'
+import { isLanePaused } from './stats.ts'
 import { wakeLane } from './wake.ts'
 
 /**
@@ -21,8 +19,6 @@ import { wakeLane } from './wake.ts'
  * first collection: 75 µs of CPU time per message instead of 65, and other requests wait for all of it.
  */
 const AT_ONCE = 100
-
-const roundRobinScript = defineScript(import.meta.url, 'chunk-round-robin')
 
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
@@ -34,23 +30,13 @@ const DEFAULT_RETENTION_MS = 30 * 86_400_000
  * messages stay in the index of their lane for `retentionMs` after their validity.
  */
 export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS) {
-  const open = new Map<string, Queue>()
-
-  const openOnce = (lane: number, name: string): Queue => {
-    const queue = open.get(name) ?? openQueue(redis, name, lanePrefix(lane))
-    open.set(name, queue)
-    return queue
-  }
+  const open = new Map<number, Queue>()
 
   /** The BullMQ queue of a lane. */
-  const queueOf = (lane: number): Queue => openOnce(lane, laneQueue(lane))
-
-  /** The BullMQ queue of the chunks of a lane's campaigns. */
-  const chunkQueueOf = (lane: number): Queue => openOnce(lane, laneChunkQueue(lane))
-
-  /** Lifts the rate limit of the lane's chunks. If a cooldown remains, the next chunk sets it again. */
-  async function letChunksGo(lane: number): Promise<void> {
-    await redis.del(laneChunkLimiterKey(lane))
+  const queueOf = (lane: number): Queue => {
+    const queue = open.get(lane) ?? openQueue(redis, laneQueue(lane), lanePrefix(lane))
+    open.set(lane, queue)
+    return queue
   }
 
   /** New messages of one lane that are added in one event-loop tick, a bounded number to a step. */
@@ -58,26 +44,7 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
   return {
     queueOf,
-    chunkQueueOf,
-    letChunksGo,
     wake: (lane: number): void => wakeLane(redis, lane),
-    wakeChunks: (lane: number): void => wakeLane(redis, lane, 'chunks'),
-
-    /**
-     * Puts chunks on their lane, in their order and in turn with those of other campaigns. Resolves once they are in
-     * Redis; one of `by` that waits there is not added again. None stay on a lane whose sender was removed meanwhile:
-     * its campaigns have all ended.
-     */
-    async addChunks(lane: number, chunks: readonly Chunk[], by: string): Promise<void> {
-      const ids = chunks.map((chunk) => chunkJobId(chunk, by))
-      const jobs = chunks.map((chunk, i) => ({ name: CHUNK_JOB, data: chunk, opts: { jobId: ids[i] ?? '' } }))
-      await inTime(redis, async () => {
-        await chunkQueueOf(lane).addBulk(jobs)
-        await placeRoundRobin(redis, lane, ids)
-      })
-      if (await isLaneClosed(redis, lane)) await chunkQueueOf(lane).obliterate({ force: true })
-      else wakeLane(redis, lane, 'chunks')
-    },
 
     /**
      * Puts a message on its lane and wakes the workers. Resolves once it is in Redis; adding the same id again while
@@ -138,8 +105,6 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
     async resume(lane: number): Promise<void> {
       await queueOf(lane).resume()
       wakeLane(redis, lane)
-      await letChunksGo(lane)
-      wakeLane(redis, lane, 'chunks')
     },
 
     isPaused: (lane: number): Promise<boolean> => isLanePaused(redis, lane),
@@ -151,23 +116,19 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
 
     /** Removes what BullMQ keeps of a lane that was closed, dead letters included. Doing it again changes nothing. */
     async remove(lane: number): Promise<void> {
-      for (const queue of [queueOf(lane), chunkQueueOf(lane)]) {
-        await queue.obliterate()
-        open.delete(queue.name)
-        await queue.close()
-      }
+      const queue = queueOf(lane)
+      await queue.obliterate()
+      open.delete(lane)
+      await queue.close()
     },
 
-    /**
-     * Jobs of the lane by BullMQ's own states, and as `chunked` the places of its chunks: work for a worker, also where
-     * nothing is left to send, see `waitingInChunks`.
-     */
+    /** Jobs of the lane by BullMQ's own states, and its places of campaigns. */
     async counts(lane: number): Promise<Record<string, number>> {
-      const [counts, chunks] = await Promise.all([
+      const [counts, places] = await Promise.all([
         queueOf(lane).getJobCounts('wait', 'prioritized', 'delayed', 'active', 'failed'),
-        chunksOn(redis, lane),
+        countPlaces(redis, lane),
       ])
-      return { ...counts, chunked: chunks.reduce((sum, { count }) => sum + count, 0) }
+      return { ...counts, places }
     },
 
     async close(): Promise<void> {
@@ -175,13 +136,4 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
       open.clear()
     },
   }
-}
-
-/**
- * Interleaves chunks that were added to the lane with those of other campaigns. A campaign feeds a chunk when one of its own was taken,
- * so an unfair order would persist: a second of one campaign, then a second of the other. Dying before this leaves the new chunks behind
- * all others.
- */
-export async function placeRoundRobin(redis: Redis, lane: number, added: readonly string[]): Promise<void> {
-  await roundRobinScript(redis, { waiting: laneChunkKeys(lane).chunksWaiting }, { added })
 }

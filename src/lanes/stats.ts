@@ -1,7 +1,6 @@
 // Figures of a lane for lists, metrics and the console, read in one step. The sweeper reads fewer (due-lanes.ts).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { parseChunkJobId } from '../jobs/chunk.ts'
 import { masked } from '../kernel/masked.ts'
 import { acceptedAtMs, parseMessageId } from '../kernel/message-id.ts'
 import { HISTORY, readHistory } from '../model/messages/history.ts'
@@ -14,11 +13,12 @@ import {
   laneCooldownReasonKey,
   laneSlotsKey,
   messageKey,
+  placesKey,
   pollKey,
   reopenedKey,
   requeueableKey,
 } from '../redis/keys.ts'
-import { laneBacklogKeys, laneChunkKeys, laneDeadLettersKey, laneMetaKey, META } from './bullmq/layout.ts'
+import { laneBacklogKeys, laneDeadLettersKey, laneMetaKey, META } from './bullmq/layout.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 
 /** The numbers of a lane, by their place in what lane-stats.lua returns. */
@@ -26,7 +26,7 @@ export const NUMBER = {
   nowUs: 1,
   transactional: 2,
   campaign: 3,
-  inChunks: 4,
+  places: 4,
   delayed: 5,
   active: 6,
   deadLetters: 7,
@@ -41,7 +41,7 @@ export const NUMBER = {
   slots: 16,
   lastUs: 17,
   firstUs: 18,
-  chunkStartedAt: 19,
+  placeStartedAt: 19,
 } as const
 
 const statsScript = defineMessageScript(import.meta.url, 'lane-stats', { NUMBER })
@@ -64,13 +64,13 @@ export interface LaneStats {
   nowMs: number
   /** Jobs that wait for their turn. */
   waiting: { transactional: number; campaign: number }
-  /** Unclaimed recipients of running campaigns who wait in chunks. */
-  inChunks: number
+  /** Unclaimed recipients of running campaigns who wait on the lane. */
+  places: number
   /**
-   * Since when the next message of each kind waits: since it was accepted, or queued again by a person; of a chunk,
-   * since its campaign was started. Undefined when none waits.
+   * Since when the next message of each kind waits: since it was accepted, or queued again by a person; of a
+   * place, since its campaign was started. Undefined when none waits.
    */
-  oldest: { transactional: number | undefined; campaign: number | undefined; chunk: number | undefined }
+  oldest: { transactional: number | undefined; campaign: number | undefined; place: number | undefined }
   /** The job that goes next; as long as it is the same, nothing has left. */
   head: string
   delayed: number
@@ -98,7 +98,7 @@ export interface LaneStats {
 export async function readLaneStats(redis: Redis, lane: number): Promise<LaneStats> {
   const reply = await statsScript(redis, {
     ...laneBacklogKeys(lane),
-    ...laneChunkKeys(lane),
+    places: placesKey(lane),
     deadLetters: laneDeadLettersKey(lane),
     meta: laneMetaKey(lane),
     cooldown: laneCooldownKey(lane),
@@ -117,14 +117,14 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
   const found = numbers.split(' ').map(Number)
   const numberOf = (name: keyof typeof NUMBER): number => found[NUMBER[name] - 1] ?? Number.NaN
   // The last of them.
-  if (Number.isNaN(numberOf('chunkStartedAt'))) throw new Error(`lane ${lane} gave no figures`)
+  if (Number.isNaN(numberOf('placeStartedAt'))) throw new Error(`lane ${lane} gave no figures`)
   const nowUs = numberOf('nowUs')
   const nowMs = Math.floor(nowUs / 1_000)
   return {
     lane,
     nowMs,
     nowUs,
-    inChunks: numberOf('inChunks'),
+    places: numberOf('places'),
     delayed: numberOf('delayed'),
     active: numberOf('active'),
     deadLetters: numberOf('deadLetters'),
@@ -140,7 +140,7 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
     oldest: {
       transactional: waitsSince(head, history),
       campaign: waitsSince(headOfCampaigns, historyOfCampaigns),
-      chunk: numberOf('chunkStartedAt') || undefined,
+      place: numberOf('placeStartedAt') || undefined,
     },
     cooldown: cooldownOf(numberOf('cooldownUntil'), nowMs, reason),
     slots: { count: numberOf('slots'), firstUs: numberOf('firstUs'), lastUs: numberOf('lastUs') },
@@ -154,9 +154,9 @@ export async function readLaneStats(redis: Redis, lane: number): Promise<LaneSta
 
 /** Since when the longest waiting message waits; undefined when none waits. */
 export function oldestOf({
-  oldest: { transactional, campaign, chunk },
+  oldest: { transactional, campaign, place },
 }: Pick<LaneStats, 'oldest'>): number | undefined {
-  const known = [transactional, campaign, chunk].filter((time) => time !== undefined)
+  const known = [transactional, campaign, place].filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
@@ -197,22 +197,11 @@ export async function inTurns<T>(
   return Promise.all(asked)
 }
 
-/** Places of the waiting and active chunks of a lane, as far as their names give them. */
-export async function chunksOn(redis: Redis, lane: number): Promise<{ run: number; from: number; count: number }[]> {
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const ids = await Promise.all([
-    redis.lrange(chunksWaiting, 0, -1),
-    redis.zrange(chunksDelayed, '0', '-1'),
-    redis.lrange(chunksActive, 0, -1),
-  ])
-  return ids.flat().flatMap((id) => parseChunkJobId(id) ?? [])
-}
-
 /** Whether a person, or Laneway, has paused the lane. */
 export const isLanePaused = async (redis: Redis, lane: number): Promise<boolean> =>
   (await redis.hexists(laneMetaKey(lane), META.paused)) === 1
 
-/** How many messages wait on these lanes as jobs; without those being sent, and without recipients in chunks. */
+/** How many messages wait on these lanes as jobs; without those being sent, and without places of campaigns. */
 export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise<number> {
   const counts = await Promise.all(
     lanes.flatMap((lane) => {
@@ -222,7 +211,3 @@ export async function waitingOn(redis: Redis, lanes: readonly number[]): Promise
   )
   return counts.reduce((sum, each) => sum + each, 0)
 }
-
-/** Unclaimed recipients of running campaigns whose messages wait in chunks of the lane. */
-export const waitingInChunks = async (redis: Redis, lane: number): Promise<number> =>
-  (await readLaneStats(redis, lane)).inChunks

@@ -5,11 +5,11 @@ import { reopenedKey, rootKeys } from '../redis/keys.ts'
 const REOPENED_KEPT_MS = 7 * 86_400_000
 
 /**
- * Publishes that a lane has messages or chunks, and marks it for the sweep, which finds the work should the message be lost:
- * a lost PUBLISH delays and loses nothing. Not waited for.
+ * Publishes that a lane has jobs, or places of campaigns, and marks it for the sweep, which finds the work should the message be
+ * lost: a lost PUBLISH delays and loses nothing. Not waited for.
  */
-export function wakeLane(redis: Redis, lane: number, what: 'messages' | 'chunks' = 'messages'): void {
-  redis.publish(what === 'chunks' ? rootKeys.wakeChunks : rootKeys.wake, String(lane)).catch(() => {})
+export function wakeLane(redis: Redis, lane: number, what: 'jobs' | 'campaigns' = 'jobs'): void {
+  redis.publish(what === 'campaigns' ? rootKeys.wakeCampaigns : rootKeys.wake, String(lane)).catch(() => {})
   // Refused or lost, the sweep's slow round over all lanes finds the work.
   markLane(redis, lane).catch(() => {})
 }
@@ -24,9 +24,9 @@ export async function wakeLanes(redis: Redis, lanes: readonly number[]): Promise
   if (lanes.length > 0) await redis.publish(rootKeys.wakeLanes, lanes.join(' '))
 }
 
-/** The same for lanes that have chunks of campaigns. */
-export async function wakeChunkLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
-  if (lanes.length > 0) await redis.publish(rootKeys.wakeChunks, lanes.join(' '))
+/** The same for lanes on which places of campaigns wait. */
+export async function wakeCampaignLanes(redis: Redis, lanes: readonly number[]): Promise<void> {
+  if (lanes.length > 0) await redis.publish(rootKeys.wakeCampaigns, lanes.join(' '))
 }
 
 /** The lanes of such a message. */

@@ -12,7 +12,7 @@ import { listSenders, type Sender } from '../accounts/senders.ts'
 import { MOVE_QUEUE, POLL_QUEUE } from '../jobs/background.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
-import { countsBoard, laneBoards } from '../lanes/bullmq/boards.ts'
+import { countsBoard, laneBoard } from '../lanes/bullmq/boards.ts'
 import { INTAKE_PREFIX } from '../lanes/bullmq/layout.ts'
 import { REQUEUE_QUEUE } from '../messages/requeue/jobs.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
@@ -51,12 +51,12 @@ export function createBoard(redis: Redis): RequestHandler {
     countsBoard(redis, INTAKE_QUEUE, INTAKE_PREFIX),
   ]
 
-  const shown = new Map<number, BullMQAdapter[]>()
+  const shown = new Map<number, BullMQAdapter>()
   async function showAllLanes(): Promise<void> {
     for (const sender of await listSenders(redis)) {
-      if (!shown.has(sender.id)) shown.set(sender.id, boardsOf(redis, sender))
+      if (!shown.has(sender.id)) shown.set(sender.id, boardOf(redis, sender))
     }
-    board.setQueues([...[...shown.values()].flat(), ...shared])
+    board.setQueues([...shown.values(), ...shared])
   }
 
   const router = express.Router()
@@ -85,18 +85,16 @@ const withoutOtherHosts: RequestHandler = (_request, response, next) => {
   next()
 }
 
-function boardsOf(redis: Redis, { id, account, name, provider }: Sender): BullMQAdapter[] {
-  const boards = laneBoards(redis, id, name, provider)
-  for (const board of boards) {
-    board.setVisibilityGuard(({ headers }) =>
-      [String(account), String(NO_ACCOUNT)].includes(String(headers[ACCOUNT_HEADER])),
-    )
-    board.setFormatter('data', masked)
-  }
-  return boards
+function boardOf(redis: Redis, { id, account, name, provider }: Sender): BullMQAdapter {
+  const board = laneBoard(redis, id, name, provider)
+  board.setVisibilityGuard(({ headers }) =>
+    [String(account), String(NO_ACCOUNT)].includes(String(headers[ACCOUNT_HEADER])),
+  )
+  board.setFormatter('data', masked)
+  return board
 }
 
-const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run', 'from', 'count'])
+const OPEN = new Set(['v', 'class', 'until', 'campaign', 'run'])
 
 /** The part of a job's data that helps to watch a queue, without content and phone numbers. */
 function masked(data: unknown): object {

@@ -16,8 +16,10 @@ import {
   laneClosedKey,
   outboxKey,
   parkedCampaignsKey,
+  placesKey,
   recipientStatesKey,
   rootKeys,
+  turnsKey,
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { createListed, isThere, jsonText, nextId, readRecord } from '../redis/records.ts'
@@ -159,7 +161,10 @@ export type MoveResult =
   /** `state` and `epoch` are the current ones. `closed`: its sender, which the move needs, was removed. */
   | { kind: 'moved' | 'refused' | 'closed'; state: Campaign['state']; epoch: number }
 
-/** Moves the campaign by the table of states; an ended one is kept for `keepMs` from then on. */
+/**
+ * Moves the campaign by the table of states; an ended one is kept for `keepMs` from then on. Of one that ceases to run nothing waits on its
+ * lane any more.
+ */
 export async function moveCampaign(
   redis: Redis,
   { lane, number }: CampaignId,
@@ -179,6 +184,8 @@ export async function moveCampaign(
         states: recipientStatesKey(lane, number),
         closed: laneClosedKey(lane),
         replied: campaignRepliedKey(lane, number),
+        places: placesKey(lane),
+        turns: turnsKey(lane),
       },
       { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
     ),

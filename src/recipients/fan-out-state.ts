@@ -1,11 +1,11 @@
 // The state of a fan-out in Redis. One step moves its cursor and reads what the next round needs.
 
 import { z } from 'zod'
-import { laneBacklogKeys, laneChunkKeys } from '../lanes/bullmq/layout.ts'
+import { laneBacklogKeys } from '../lanes/bullmq/layout.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { ASIDE } from '../model/campaigns/counts.ts'
 import type { Redis } from '../redis/connect.ts'
-import { activeCampaignsKey, campaignCountsKey, campaignKey, throttledKey } from '../redis/keys.ts'
+import { activeCampaignsKey, campaignCountsKey, campaignKey, placesKey, throttledKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { observerOf } from '../redis/observe.ts'
 import { type Counts, countsOf } from './recipient-states.ts'
@@ -24,8 +24,8 @@ export interface FanOutState {
   /** Jobs of the lane, of whatever origin, and how many of them are due in more than 10 s. */
   backlog: number
   later: number
-  /** Chunks of the lane's campaigns that wait or are worked on. */
-  chunks: number
+  /** Places of the lane's campaigns that wait. */
+  places: number
   /** How often the provider has throttled the lane. */
   throttled: number
 }
@@ -66,7 +66,7 @@ export async function advanceFanOut(
         counts: campaignCountsKey(lane, number),
         activeCampaigns: activeCampaignsKey(lane),
         ...{ waiting, prioritized, delayed, active },
-        ...laneChunkKeys(lane),
+        places: placesKey(lane),
         throttled: throttledKey(lane),
       },
       { epoch, moved: report.cursor, rate: report.rate.toFixed(2), pace: report.pace?.toFixed(2) ?? '' },
@@ -74,9 +74,9 @@ export async function advanceFanOut(
   )
   if (reply[1] > 0) observerOf(redis).accepted({ lane, class: 'campaign', count: reply[1] })
   if (reply[0] === 'over') return undefined
-  const [, , nowMs, next, running, backlog, later, chunks, throttled, flat] = reply
+  const [, , nowMs, next, running, backlog, later, places, throttled, flat] = reply
   const hash = Object.fromEntries(flat.flatMap((letter, i) => (i % 2 === 0 ? [[letter, flat[i + 1] ?? '0']] : [])))
-  const figures = { nowMs, next, running, backlog, later, chunks, throttled }
+  const figures = { nowMs, next, running, backlog, later, places, throttled }
   return { ...figures, counts: countsOf(hash), exempt: Number(hash[ASIDE.exempt] ?? 0) }
 }
 

@@ -1,31 +1,31 @@
-// A cache of the campaigns that a process sends for, with their list open and their template compiled: every chunk needs both, and for a
-// small chunk they would cost more than its messages. A campaign that begins a new epoch is read again.
+// A cache of the campaigns that a process sends for, with their list open and their template compiled: every step needs both, and they
+// would cost more than its messages. A campaign that begins a new epoch is read again.
 
+import { LRUCache } from 'lru-cache'
 import { type FileStore, isFilesAway } from '../files/store.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import type { Redis } from '../redis/connect.ts'
-import { campaignKey } from '../redis/keys.ts'
 import { findCampaign, idOf } from './campaigns.ts'
 import { type MessageSpec, messageSpecOf } from './recipient-message.ts'
 import { openSnapshot, type Snapshot } from './snapshot.ts'
 
-/** Unused lists that are kept: each is some thousand lines. */
-const MOST_IDLE = 16
+/** Most campaigns that are open at once. Each is some thousand lines of its list. */
+const MOST = 1_000
+/** A campaign that nothing was sent for in this time is closed, once another one is opened. */
+const IDLE_MS = 60_000
 
-/** A running campaign with its list. Call `release` when done. */
+/** A running campaign with its list. */
 export interface OpenCampaign {
   spec: MessageSpec
   total: number
   account: number
   createdAtMs: number
   snapshot: Snapshot
-  release: () => void
 }
 
 interface Entry {
   epoch: number
-  opened: Promise<Omit<OpenCampaign, 'release'> | undefined>
-  users: number
+  opened: Promise<OpenCampaign | undefined>
 }
 
 /** The list of a running campaign cannot be read on this machine. */
@@ -38,9 +38,9 @@ export type OpenCampaigns = ReturnType<typeof createOpenCampaigns>
 /** `validityMs`: of campaigns without an end of their own. */
 export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; validityMs: number }) {
   const { redis } = deps
-  const entries = new Map<string, Entry>()
+  const entries = new LRUCache<string, Entry>({ max: MOST, ttl: IDLE_MS, updateAgeOnGet: true, perf: performance })
 
-  async function read(id: CampaignId): Promise<Omit<OpenCampaign, 'release'> | undefined> {
+  async function read(id: CampaignId): Promise<OpenCampaign | undefined> {
     const campaign = await findCampaign(redis, id)
     if (campaign?.state !== 'running') return undefined
     const spec = messageSpecOf(campaign, deps.validityMs)
@@ -51,45 +51,22 @@ export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; vali
     return { spec, total: campaign.total, account: campaign.account, createdAtMs: campaign.created_at, snapshot }
   }
 
-  function forget(name: string, entry: Entry): void {
-    if (entries.get(name) === entry) entries.delete(name)
-  }
-
-  function forgetIdle(): void {
-    for (const [name, entry] of entries) {
-      if (entries.size <= MOST_IDLE) return
-      if (entry.users === 0) forget(name, entry)
-    }
-  }
-
   return {
-    /** The campaign, or undefined when it does not run. Throws an UnreadableListError, a FilesAwayError or a CorruptRecordError. */
-    async open(id: CampaignId): Promise<OpenCampaign | undefined> {
+    /**
+     * The campaign as it was when this epoch was first opened; undefined when it does not run. Rejects with an UnreadableListError, a
+     * FilesAwayError or a CorruptRecordError.
+     */
+    async open(id: CampaignId, epoch: number): Promise<OpenCampaign | undefined> {
       const name = idOf(id)
-      const [state, epochText] = await redis.hmget(campaignKey(id.lane, id.number), 'state', 'epoch')
-      const epoch = Number(epochText ?? 0)
       const known = entries.get(name)
-      if (known && (state !== 'running' || known.epoch !== epoch)) forget(name, known)
-      if (state !== 'running') return undefined
-      const entry: Entry = entries.get(name) ?? { epoch, opened: read(id), users: 0 }
-      entry.users += 1
-      entries.delete(name)
+      if (known?.epoch === epoch) return known.opened
+      entries.purgeStale()
+      const entry: Entry = { epoch, opened: read(id) }
       entries.set(name, entry)
-      const release = (): void => {
-        entry.users -= 1
-        forgetIdle()
-      }
-      try {
-        const opened = await entry.opened
-        if (opened) return { ...opened, release }
-      } catch (error) {
-        forget(name, entry)
-        release()
-        throw error
-      }
-      forget(name, entry)
-      release()
-      return undefined
+      // Tried again by the next who asks.
+      const forget = () => entries.get(name) === entry && entries.delete(name)
+      entry.opened.then((opened) => opened ?? forget(), forget)
+      return entry.opened
     },
   }
 }

@@ -19,8 +19,8 @@ import { campaignFolder } from './files.ts'
 /** Lines between two known offsets: the unit of reading. */
 export const STRIDE = 500
 export const PLACE_BYTES = 8
-/** Three chunks of one campaign may be read at once, and each may begin in one stride and end in the next. */
-const STRIDES_KEPT = 4
+/** A step may begin in one stride and end in the next, and a later one may repeat what was left of it. */
+const STRIDES_KEPT = 3
 /** Most of a list that is read ahead. */
 const AHEAD_BYTES = 256 * 1024
 /** Parts that were read are kept as long as strides of them may be needed. */

@@ -15,6 +15,7 @@ export const SUFFIX = {
   /** Of a campaign. */
   counts: ':counts',
   states: ':states',
+  filesWait: ':files-wait',
   /** Of a cooldown. */
   reason: '-reason',
   probe: '-probe',
@@ -99,8 +100,8 @@ export const rootKeys = {
   wake: 'lw:wake',
   /** Pub/sub channel: ids of lanes that the sweep found to have work, separated by spaces. */
   wakeLanes: 'lw:wake-lanes',
-  /** Pub/sub channel: lane ids, separated by spaces, that have chunks of campaigns. */
-  wakeChunks: 'lw:wake-chunks',
+  /** Pub/sub channel: lane ids, separated by spaces, on which messages of campaigns wait. */
+  wakeCampaigns: 'lw:wake-campaigns',
   /** Pub/sub channel: `<lane>:<workers>`, separated by spaces: lanes that need more workers than serve a lane. */
   wideLanes: 'lw:wide-lanes',
   /** Pub/sub channel: id of a lane that nothing leaves although it could. */
@@ -277,9 +278,9 @@ export const mediaUploadKeys = (lane: number, hash: string) => {
     failures: `${prefix}:failures`,
   }
 }
-/** STRING that is there while chunks of a campaign wait until a file of it is uploaded. */
+/** STRING that is there while messages of a campaign wait until a file of it is uploaded. */
 export const campaignFilesWaitKey = (lane: number, number: number): string =>
-  `${campaignPrefix(lane)}${number}:files-wait`
+  `${campaignPrefix(lane)}${number}${SUFFIX.filesWait}`
 
 /** ZSET ulid → time (ms) at which the message ended failed, unknown, expired or cancelled. */
 export const requeueableKey = (lane: number): string => `${lanePrefix(lane)}:failed-messages`
@@ -293,6 +294,10 @@ export const openRequeuesKey = (account: number): string => `lw:account:${accoun
 export const erasureKey = (job: string): string => `lw:erasure:${job}`
 /** What the keys of all campaigns of a lane begin with; message-lifecycle.lua appends the campaign's number. */
 export const campaignPrefix = (lane: number): string => `${lanePrefix(lane)}:campaign:`
+/** ZSET `<campaign>/<place>` → turn: places of campaigns' lists whose messages wait on the lane, see lanes/places.ts. */
+export const placesKey = (lane: number): string => `${lanePrefix(lane)}:places`
+/** ZSET campaign → the turn of its latest place, and `now` → the turn that the lane has come to. It expires. */
+export const turnsKey = (lane: number): string => `${lanePrefix(lane)}:turns`
 /** HASH of one campaign. */
 export const campaignKey = (lane: number, number: number): string => `${campaignPrefix(lane)}${number}`
 /** HASH state letter → how many of the campaign's messages are in it. Changed in the same Lua step as the message. */

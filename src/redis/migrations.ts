@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { deleteIf, holdLease, newHolder } from './lock.ts'
+import { removeChunkQueues } from './remove-chunk-queues.ts'
 
 /** One step from the layout before it to the layout of its number. */
 export interface Migration {
@@ -20,6 +21,7 @@ export interface Migration {
 /** All steps in their order. What was released is never changed; a new layout is a new step. */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, says: 'notes the number of the layout', up: async () => {} },
+  { number: 2, says: 'removes the queues in which messages of campaigns waited', up: removeChunkQueues },
 ]
 
 /** A newer release wrote to this Redis. The message is for the person at the terminal. */

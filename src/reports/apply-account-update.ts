@@ -131,7 +131,6 @@ async function applyToSender(
     // The rate is only ever raised; `follow_provider` off keeps a slower one.
     const writes = sender.follow_provider && change.value > sender.rate ? { rate: change.value } : {}
     await updateSender(redis, id, 'rate', { atMs, value: String(change.value) }, writes)
-    await queues.letChunksGo(id)
     return
   }
   if (change.group === 'block') return applyBlock({ redis, queues }, id, { value: change.value, atMs })

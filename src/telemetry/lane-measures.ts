@@ -206,7 +206,7 @@ export function labelled(
       isCoolingDown: lane.cooldown !== undefined,
       isResting:
         lane.waiting.transactional === 0 && CAMPAIGNS_WAIT_REASONS.some((why) => lane.resting[why] !== undefined),
-      // Recipients in chunks of campaigns have no jobs, and are among those that remain.
+      // Messages that wait as places of campaigns are among those that remain.
       waiting: waitingOf(lane) + remainingOf(lane),
       isAtPace: false,
       byWorkers: here?.bound,

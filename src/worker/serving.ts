@@ -19,12 +19,11 @@ import { createLaneAssignment } from './sending/lane-assignment.ts'
 import { createLaneBackoff } from './sending/lane-backoff.ts'
 import { createLanes, type LanesDeps } from './sending/lanes.ts'
 import { createRedisClock } from './sending/redis-clock.ts'
-import { sendChunk } from './sending/send-chunk.ts'
 import type { Shared } from './shared.ts'
 import { every, part } from './start-stop.ts'
 
-const { wake, wakeLanes, wakeChunks, wideLanes, reopen: toReopen } = rootKeys
-const CHANNELS = [wake, wakeLanes, wakeChunks, wideLanes, toReopen]
+const { wake, wakeLanes, wakeCampaigns, wideLanes, reopen: toReopen } = rootKeys
+const CHANNELS = [wake, wakeLanes, wakeCampaigns, wideLanes, toReopen]
 
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
@@ -58,13 +57,12 @@ export function createServing(deps: ServingDeps) {
     refusals: createCampaignRefusals({ redis, log, config }),
     clock: createRedisClock((lane) => serverOf(redis, lanePrefix(lane))),
     clearLane: clearing.begin,
+    campaigns: createOpenCampaigns({ redis, files: deps.files, validityMs: config.validityMs.campaign }),
   }
-  const campaigns = createOpenCampaigns({ redis, files: deps.files, validityMs: config.validityMs.campaign })
   const assignment = createLaneAssignment({ self: worker, maxInFlight: config.maxInFlight })
   const lanes = createLanes({
     send,
     config,
-    processChunk: (run) => sendChunk({ ...send, campaigns }, run),
     noteMoved: deps.noteMoved,
     isMine: assignment.isMine,
     opened,
@@ -93,7 +91,7 @@ export function createServing(deps: ServingDeps) {
     else if (channel === rootKeys.wideLanes) {
       for (const { lane, servers } of serversAsked(text)) assignment.addServers(lane, servers)
     } else {
-      const wake = channel === rootKeys.wakeChunks ? lanes.wakeChunks : lanes.wake
+      const wake = channel === rootKeys.wakeCampaigns ? lanes.wakeCampaigns : lanes.wake
       for (const lane of lanesToWake(text)) wake(lane)
     }
   }

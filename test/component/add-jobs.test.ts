@@ -7,7 +7,7 @@ import { acceptedAtMs, messageId, newUlid, parseMessageId } from '../../src/kern
 import { addJobs, CAMPAIGN_PRIORITY } from '../../src/lanes/add-messages.ts'
 import { delayedUntil, laneBacklogKeys, laneJobKey, laneQueue } from '../../src/lanes/bullmq/layout.ts'
 import { openQueue } from '../../src/lanes/bullmq/open-queue.ts'
-import { nextJobs } from '../../src/lanes/jobs.ts'
+import { readNext } from '../../src/lanes/jobs.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { lanePrefix, messageIndexKey } from '../../src/redis/keys.ts'
@@ -198,7 +198,7 @@ test.each([
       await redis.acl('SETUSER', 'default', '+@all')
     }
     await queues.add(id, payload)
-    const { jobs } = await nextJobs(redis, lane, { most: 10, by: 'a worker' })
+    const { jobs } = await readNext(redis, lane, { most: 10, by: 'a worker' })
     expect(jobs.map((job) => job.id)).toEqual([id])
   },
 )

@@ -9,9 +9,6 @@ import {
   intakeKeys,
   JOB,
   laneBacklogKeys,
-  laneChunkKeys,
-  laneChunkLimiterKey,
-  laneChunkQueue,
   laneCounterKey,
   laneDeadLettersKey,
   laneJobKey,
@@ -162,30 +159,6 @@ test('a queue says that it is paused in its hash, and its jobs stay on the list 
     expect(await redis.hexists(laneMetaKey(lane), 'paused')).toBe(0)
     expect(await nextOf(worker)).toBe('one')
   }))
-
-test('chunks stand in lists of their own, and nobody takes one up while their limiter is there', async () => {
-  lanes += 1
-  const lane = lanes
-  const [name, prefix] = [laneChunkQueue(lane), lanePrefix(lane)]
-  const queue = openQueue(redis, name, prefix)
-  const limiter = { max: 1_000_000_000, duration: 1 }
-  const workers = [1, 2, 3].map(() => new Worker(name, null, { connection: redis, prefix, limiter }))
-  const take = async (n: number) => (await workers[n]?.getNextJob('token', { block: false }))?.id
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  for (const jobId of ['c1', 'c2']) await queue.add('chunk', {}, { jobId })
-  expect(await redis.lrange(chunksWaiting, 0, '-1')).toEqual(['c2', 'c1'])
-  expect(await take(0)).toBe('c1')
-  expect(await redis.lrange(chunksActive, 0, '-1')).toEqual(['c1'])
-  await queue.rateLimit(60_000)
-  expect(Number(await redis.get(laneChunkLimiterKey(lane)))).toBeGreaterThanOrEqual(Number.MAX_SAFE_INTEGER)
-  expect(await take(1)).toBeUndefined()
-  await redis.del(laneChunkLimiterKey(lane))
-  expect(await take(2)).toBe('c2')
-  await queue.add('chunk', {}, { jobId: 'c3', delay: 60_000 })
-  expect(await redis.zrange(chunksDelayed, '0', '-1')).toEqual(['c3'])
-  await Promise.all(workers.map((worker) => worker.close(true)))
-  await queue.close()
-})
 
 test('a queue of no lane has its waiting jobs and its delayed ones where those of a lane are', async () => {
   const queue = openQueue(redis, 'shared', sharedQueuePrefix('shared'))

@@ -1,13 +1,16 @@
 // Pins: a campaign that outlives the records of its messages sends to nobody a second time, forgets nobody, and its figures
 // add up; a dead letter ends as failed, and a message whose record is gone as unknown.
 // Real: Redis, the fan-out, the steps of messages. The test is the worker and the provider.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
+import { messageId } from '../../src/kernel/message-id.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
+import { removeChunkQueues } from '../../src/redis/remove-chunk-queues.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
-import { forgetInHand } from '../support/state/lanes.ts'
+import { losePlaces, strandJob } from '../support/state/lanes.ts'
 import { campaignRecord, countsOf, marksOf, messageRecord } from '../support/state/messages.ts'
+import { keysOfChunks, putChunks } from '../support/state/queues.ts'
 
 let lives: Lives
 let life: Life
@@ -15,7 +18,6 @@ let life: Life
 beforeAll(async () => {
   lives = await startLives()
 })
-afterEach(() => life?.close())
 afterAll(() => lives?.close())
 
 /** Recipients that a campaign puts on a slow lane ahead of it (src/model/campaigns/pace.ts). */
@@ -133,9 +135,9 @@ describe('a dead letter', () => {
   test('that somebody else keeps from ending does not make the fan-out spin', async () => {
     life = await lives.begin(100)
     await life.feedTo(WINDOW)
-    // A job that BullMQ neither runs nor has given up: it stands in none of its lists.
-    const chunk = await life.chunks.next()
-    await forgetInHand(lives.redis, life.lane, chunk?.name ?? '')
+    // A job that stands in no line.
+    await strandJob(lives.redis, messageId(life.lane, life.messages[0]?.ulid ?? ''))
+    await losePlaces(lives.redis, life.lane, `${life.id.number}/0`)
     await sendUpTo(99)
     const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await lives.redis.info('commandstats'))?.[1])
     const before = await calls()
@@ -144,6 +146,18 @@ describe('a dead letter', () => {
     expect((await calls()) - before).toBeLessThan(120)
     expect((await life.record()).state).toBe('running')
   })
+})
+
+test('people who waited in chunks of an earlier release are fed once the list is at its end', async () => {
+  life = await lives.begin(40)
+  await putChunks(lives.redis, life.lane, life.id.number)
+  // That release had fed all of them.
+  await campaignRecord(lives.redis, life.id).change({ next: 40 })
+  await removeChunkQueues(lives.redis)
+  expect(await keysOfChunks(lives.redis, life.lane)).toBe(0)
+  await life.goOn()
+  expect([...life.ledger.keys()].sort((a, b) => a - b)).toEqual(all(40))
+  expect((await life.describe()).progress).toMatchObject({ sent: 40, queued: 0 })
 })
 
 test('what an ended campaign knows lives as long as the record of a message that is queued again', async () => {

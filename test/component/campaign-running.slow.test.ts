@@ -1,17 +1,16 @@
 // Pins: what a running campaign does when things go wrong or others share its lane.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { setSenderRate } from '../../src/accounts/senders.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
-import { setLaneRate } from '../../src/lanes/control.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
-import { waitingInChunks } from '../../src/lanes/stats.ts'
+import { countPlaces } from '../../src/lanes/places.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { takeOver } from '../../src/recipients/campaigns.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { requeueAll } from '../support/requeue.ts'
-import { loseChunks } from '../support/state/lanes.ts'
+import { losePlaces } from '../support/state/lanes.ts'
 import { campaignRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -30,9 +29,7 @@ const FULL_RATE = 100_000
 
 /** A lower rate is in force at once: a worker learns of another one within 2 s, in which it could send to all of them. */
 async function rate(perSecond: number): Promise<void> {
-  const queues = openLaneQueues(service.redis)
-  await setLaneRate(service.redis, queues, service.lane, perSecond)
-  await queues.close()
+  await setSenderRate(service.redis, service.lane, perSecond)
   if (perSecond >= FULL_RATE) return
   await service.stopWorker()
   await service.startWorker()
@@ -98,7 +95,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
   })
 
-  test('when the chunks that stood on the lane are lost', async () => {
+  test('when the places that stood on the lane are lost', async () => {
     // Slow enough that most still wait when it is looked, however late.
     await rate(50)
     const { tag, phones } = await service.addPeople(400)
@@ -106,7 +103,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
     await eventually(async () => (await sentSince(before)).length > 50, 'some are sent')
-    expect(await loseChunks(service.redis, service.lane)).toBeGreaterThan(1)
+    expect(await losePlaces(service.redis, service.lane)).toBeGreaterThan(1)
     // All at once they would be too much for a busy machine, and time out.
     await rate(200)
     await service.reaches(id, 'done')
@@ -147,7 +144,7 @@ describe('on a shared lane', () => {
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
     await service.move(id, 'start')
-    await eventually(async () => (await waitingInChunks(service.redis, service.lane)) > 60, 'the lane is full')
+    await eventually(async () => (await countPlaces(service.redis, service.lane)) > 60, 'the lane is full')
     const to = '491529999999'
     const answer = await service.post('/sendservicemessages/sendmessages', {
       api_key: service.tenant.apiKey,

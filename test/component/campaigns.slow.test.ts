@@ -1,7 +1,7 @@
 // Pins: a campaign from its draft to the last recipient: exact, bounded, steerable at every moment.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { waitingInChunks } from '../../src/lanes/stats.ts'
+import { countPlaces } from '../../src/lanes/places.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { acknowledgedId, audioTo, reaches } from '../support/messages.ts'
 import { campaignBacklogOn } from '../support/state/lanes.ts'
@@ -86,9 +86,9 @@ test('a cancelled campaign sends nothing more, and a person who was not reached 
 const inFlightIsOver = (id: string) =>
   eventually(async () => (await service.show(id)).progress.sending === 0, 'nothing is in flight')
 
-/** Every job and chunk on the lane was taken up, and either sent or dropped. */
+/** Every job and place on the lane was taken up, and either sent or dropped. */
 const laneIsEmpty = () =>
   eventually(async () => {
     const { redis, lane } = service
-    return (await campaignBacklogOn(redis, lane)) + (await waitingInChunks(redis, lane)) === 0
+    return (await campaignBacklogOn(redis, lane)) + (await countPlaces(redis, lane)) === 0
   }, 'the lane is empty')

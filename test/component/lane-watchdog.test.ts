@@ -20,10 +20,7 @@ const test = serviceTest().extend('newWatchdog', { scope: 'file' }, ({ service }
   const asked: number[] = []
   const listener = connectWithRetry(service.server.url)
   listener.on('message', (_channel, lane) => asked.push(Number(lane)))
-  const watchdog = createWatchdog(
-    { redis: service.redis, config: { sendTimeoutMs: 0, maxInFlight: 100 }, log: silentLog },
-    SILENT_MS,
-  )
+  const watchdog = createWatchdog({ redis: service.redis, config: { sendTimeoutMs: 0 }, log: silentLog }, SILENT_MS)
   const look = async (lane: number) => {
     const [state] = await readSweepStates(service.redis, [lane])
     if (state) await watchdog.see(state)

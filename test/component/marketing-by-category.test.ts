@@ -9,7 +9,6 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import { type TemplateCategory, templateSchema } from '../../src/model/templates/template.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap } from '../../src/portfolios/rules.ts'
-import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { answering, anySender, sendAlone, sendingTo } from '../support/sending.ts'
@@ -22,7 +21,6 @@ afterAll(() => world?.close())
 
 const ACCOUNT = 1
 const pace = paceOf(10_000)
-const chunks = createTakenChunks(() => {})
 
 /** Registers a template of its own; undefined: nothing knows it. */
 let templates = 0
@@ -65,7 +63,7 @@ async function laneWith(name: string, of: MessageClass, to: string) {
     /** Sends it; `late`: it leaves later than it was asked about, and this happens in between. */
     async send(late?: () => Promise<unknown>): Promise<readonly string[]> {
       const ends: Promise<unknown>[] = []
-      const from = { lane, entry, pace, chunks, latestSlot: () => '' }
+      const from = { lane, entry, pace, held: new Map(), latestSlot: () => '' }
       await takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, (message) => {
         if (late === undefined) ends.push(sendAlone(deps, message))
         else {

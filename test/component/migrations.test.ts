@@ -1,6 +1,8 @@
 // Pins: what an older release wrote is brought up to date once, step by step, by one part at a time, also when that
 // part dies in the middle; and a part that knows less than what it finds does not start. Real: Redis.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { addSender } from '../../src/accounts/add-sender.ts'
+import { keepLaneUntil } from '../../src/accounts/retained-lanes.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { layoutOf, MIGRATIONS, type Migration, migrate, NewerLayoutError } from '../../src/redis/migrations.ts'
@@ -9,6 +11,7 @@ import { startupErrorMessage } from '../../src/start/start-error.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { loseLayoutLease, noteLayout } from '../support/state/accounts.ts'
+import { keysOfChunks, putChunks } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
 const NEWEST = MIGRATIONS.length
@@ -58,6 +61,29 @@ test('a layout is brought up by the steps that it lacks, once, by one of two par
   expect(ran).toBe(1)
   expect(await layoutOf(redis)).toBe(NEWEST + 1)
   expect([await redis.hgetall(COUNTED), await redis.get(OLD)]).toEqual([{ first: 'hello' }, null])
+})
+
+test('the queues of chunks are removed from all lanes, also of removed senders, and nothing else with them', async () => {
+  await noteLayout(redis, 1)
+  const id = await addSender(redis, {
+    ...{ account: 1, number: '491700000001', name: '', provider: 'partner-api', phoneNumberId: '' },
+    ...{
+      baseUrl: 'http://127.0.0.1:1',
+      sealedToken: () => 'token',
+      rate: 1,
+      honoursIdempotency: false,
+      isDefault: false,
+    },
+  })
+  const gone = 77
+  await keepLaneUntil(redis, { account: 1, lane: gone }, Date.now() + 60_000)
+  for (const lane of [id, gone]) await putChunks(redis, lane, 3)
+  const others = (await redis.keys('*')).length - (await keysOfChunks(redis, id)) - (await keysOfChunks(redis, gone))
+  expect(await keysOfChunks(redis, id)).toBeGreaterThan(5)
+  await Promise.all([migrate(redis), migrate(other)])
+  expect([await keysOfChunks(redis, id), await keysOfChunks(redis, gone)]).toEqual([0, 0])
+  expect((await redis.keys('*')).length).toBe(others)
+  expect(await layoutOf(redis)).toBe(NEWEST)
 })
 
 test('when the part that migrates dies in the middle, another one repeats the step and goes on', async () => {

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
 import { mendActive } from '../../src/lanes/due-lanes.ts'
-import { deadLetter, nextJobs, releaseRead } from '../../src/lanes/jobs.ts'
+import { deadLetter, readNext, releaseRead } from '../../src/lanes/jobs.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -25,7 +25,7 @@ async function begin(count: number, delayMs = 0): Promise<{ lane: number; names:
 }
 
 const read = async (lane: number, by: string, most = 10): Promise<string[]> =>
-  (await nextJobs(world.redis, lane, { by, most })).jobs.map(({ id }) => id)
+  (await readNext(world.redis, lane, { by, most })).jobs.map(({ id }) => id)
 
 function idOf(name: string): MessageId {
   const id = parseMessageId(name)
@@ -37,7 +37,7 @@ async function claimAs(by: string, names: readonly string[]) {
   const claims = names.map((name) => {
     return {
       id: idOf(name),
-      from: 'job' as const,
+      waitsAs: 'job' as const,
       attempt: newAttemptId(),
       message: { ...audioMessage, validUntil: Date.now() + 60_000 },
     }
@@ -102,11 +102,11 @@ test('a job that kills three workers which had read it alone is told to be one',
   // Nobody knows which of the three it was.
   for (let deaths = 0; deaths < 3; deaths += 1) {
     await readLongAgo(world.redis, lane)
-    const { jobs } = await nextJobs(world.redis, lane, { by: `worker ${deaths}`, most: 10 })
+    const { jobs } = await readNext(world.redis, lane, { by: `worker ${deaths}`, most: 10 })
     expect(jobs).toMatchObject([{ id: names[0], deaths }])
   }
   await readLongAgo(world.redis, lane)
-  const { jobs } = await nextJobs(world.redis, lane, { by: 'last', most: 10 })
+  const { jobs } = await readNext(world.redis, lane, { by: 'last', most: 10 })
   expect(jobs).toMatchObject([{ id: names[0], deaths: 3 }])
   expect(await deadLetter(world.redis, lane, { id: names[0] ?? '', reason: 'it kills', keptMs: 60_000 })).toBe(true)
   await releaseRead(world.redis, lane, 'last')
@@ -124,7 +124,7 @@ test('a job that kills three workers which had read it alone is told to be one',
 
 test('a delayed job is read once it is due, and until then it is told when that is', async () => {
   const { lane, names } = await begin(1, 60_000)
-  const before = await nextJobs(world.redis, lane, { by: 'one', most: 10 })
+  const before = await readNext(world.redis, lane, { by: 'one', most: 10 })
   expect(before.jobs).toEqual([])
   expect(before.dueInMs).toBeGreaterThan(50_000)
   const soon = await begin(1, 1)

@@ -164,11 +164,11 @@ async function live(seed: number, random: Random): Promise<void> {
     expect(list, why()).not.toContain(of)
   }
 
-  /** Stops somebody while a chunk of a campaign is in a worker's hand. */
-  async function stopInChunk(): Promise<void> {
+  /** Stops somebody while a campaign is sent. */
+  async function stopInCampaign(): Promise<void> {
     await life.startCampaign(random.below(2))
     const of = person()
-    const sending = life.sendChunk({ rate: random.pick([10, 20, 1_000]) })
+    const sending = life.sendCampaign({ rate: random.pick([10, 20, 1_000]) })
     await change(of, async () => {
       model.stop(of, 'http', await life.optOut(of))
     })
@@ -180,7 +180,7 @@ async function live(seed: number, random: Random): Promise<void> {
     accept: () => life.accept(person(), random.below(2), random.pick(['transactional', 'campaign'])),
     work: () => life.work(random.below(2), dies()),
     campaign: () => life.startCampaign(random.below(2)),
-    chunk: () => life.sendChunk({ dies: dies() }),
+    'send campaign': () => life.sendCampaign({ dies: dies() }),
     says,
     'says two': () => {
       says()
@@ -204,7 +204,7 @@ async function live(seed: number, random: Random): Promise<void> {
         model.remove(of, await life.optIn(of))
       })
     },
-    'stop in chunk': stopInChunk,
+    'stop in campaign': stopInCampaign,
     contact: () => life.addContact(person()),
     export: async () => void (await life.shown(person())),
     erase: () => erase(person()),
@@ -225,7 +225,7 @@ async function live(seed: number, random: Random): Promise<void> {
   }
   while (pending.length > 0) await deliver()
   for (let i = 0; i < 2; i += 1) await life.work(i)
-  await life.sendChunk()
+  await life.sendCampaign()
   checkDepartures()
   moves.push('the end')
   for (const each of life.people) await erase(each)

@@ -27,14 +27,14 @@ const connectionsOf = async (of: Redis): Promise<number> =>
 const has = (of: Redis, count: number): Promise<true> =>
   eventually(async () => (await connectionsOf(of)) === count && true, `${count} connections`, 10_000)
 
-test('a lane has one while it has chunks of a campaign, and none for messages with jobs', async () => {
+test('a lane has none of its own', async () => {
   const before = await connectionsOf(redis)
   const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
   const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(80), provider))
   for (const lane of LANES) lanes.wake(lane)
+  for (const lane of LANES) lanes.wakeCampaigns(lane)
   expect(lanes.count()).toBe(LANES.length)
-  for (const lane of LANES) lanes.wakeChunks(lane)
-  await has(redis, before + LANES.length * CONNECTIONS.perCampaign)
+  await has(redis, before)
   await lanes.stop(Promise.resolve(1_000))
 })
 

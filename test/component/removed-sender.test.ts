@@ -14,6 +14,7 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { closeLane, isLaneClosed } from '../../src/lanes/closed-lanes.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
+import { addPlaces } from '../../src/lanes/places.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { acceptBatch, writePlan } from '../../src/messages/accept/accept-batch.ts'
 import { acceptMessage } from '../../src/messages/accept/accept-message.ts'
@@ -295,7 +296,7 @@ describe('a message that was judged before its sender was removed, and reaches i
     )
     expect(end).toMatchObject({ status: 'rejected', reason: { code: 'unknown_sender' } })
     expect('reason' in end && end.reason).toBeInstanceOf(Refusal)
-    expect(await namesInQueue(redis, tenant.partnerLane, 'messages')).toEqual([])
+    expect(await namesInQueue(redis, tenant.partnerLane)).toEqual([])
   })
 
   test('is refused alone in a batch, whose other lanes get theirs', async () => {
@@ -322,7 +323,7 @@ describe('a message that was judged before its sender was removed, and reaches i
 test('a lane is closed only when nothing at all is on it', async () => {
   const lane = 4_711
   const places = placesOfWork(redis, lane)
-  expect(places).toHaveLength(10)
+  expect(places).toHaveLength(8)
   for (const { name, put, clear } of places) {
     await put()
     expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)], name).toEqual([false, false])
@@ -401,13 +402,12 @@ test('a class of a campaign whose sender was removed is refused before anything 
   await queue.close()
 })
 
-test('chunks of a campaign are not put on the lane of a removed sender', async () => {
+test('places of a campaign are not put on the lane of a removed sender', async () => {
   const tenant = await tenantWithout()
   const lane = tenant.partnerLane
   await remove(lane)
-  await queues.addChunks(lane, [{ v: 1, run: 1, from: 0, count: 1 }], '1-0')
-  expect((await queues.counts(lane)).chunked).toBe(0)
-  expect(await namesInQueue(redis, lane, 'chunks')).toEqual([])
+  await addPlaces(redis, { lane, number: 1 }, [{ from: 0, count: 1 }])
+  expect((await queues.counts(lane)).places).toBe(0)
 })
 
 test('a sender that is added again with the number of its lane takes messages', async () => {

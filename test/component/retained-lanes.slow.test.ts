@@ -145,7 +145,7 @@ async function deadLetter(lane: number): Promise<void> {
   await addDeadLetter(redis, messageId(lane, newUlid(Date.now())), 'broken', Date.now())
 }
 
-const inQueues = (lane: number): Promise<string[]> => namesInQueue(redis, lane, 'any')
+const inQueues = (lane: number): Promise<string[]> => namesInQueue(redis, lane)
 
 test('removing a sender twice is removing it once', async () => {
   const tenant = await service.addTenant()

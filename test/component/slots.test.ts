@@ -274,7 +274,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
     const message = new Candidate({
       ...{ id: newId(lane), name: 'a', message: { ...audioMessage, validUntil: Date.now() + HOUR } },
       content: { type: 'audio', audio: { link: '' } },
-      ...{ from: 'job', payload: () => audioJob() },
+      ...{ waitsAs: 'job', payload: () => audioJob() },
     })
     message.begin(entry)
     message.attempt = newAttemptId()

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { messageId, parseMessageId } from '../../src/kernel/message-id.ts'
-import { nextJobs } from '../../src/lanes/jobs.ts'
+import { readNext } from '../../src/lanes/jobs.ts'
 import { delayMessage } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { matchingDeadLetters } from '../../src/messages/requeue/dead-letters.ts'
@@ -11,12 +11,11 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap, usage } from '../../src/portfolios/rules.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
-import { Candidate } from '../../src/worker/sending/candidate.ts'
-import { createTakenChunks } from '../../src/worker/sending/send-chunk.ts'
+import type { Candidate } from '../../src/worker/sending/candidate.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import type { SendableFile } from '../../src/worker/sending/uploads.ts'
 import { keptLog } from '../support/app.ts'
-import { audioJob, audioMessage, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, anySender, lanesOf, sendAlone, sendingTo } from '../support/sending.ts'
 import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
@@ -31,7 +30,7 @@ afterAll(() => world?.close())
 
 const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
 const pace = paceOf(10_000)
-const chunks = createTakenChunks(() => {})
+const held = new Map<number, number>()
 const latestSlot = () => ''
 const TAKE = { most: 10, firstOnly: false, pastMs: 0 }
 
@@ -44,7 +43,7 @@ test('a message that is past its validity ends expired, also when its recipient 
   await world.queues.add(name, { ...job, class: 'campaign' })
   await addOptOuts(world.redis, 1, [job.to], { source: 'http', atMs: Date.now() })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual([])
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
@@ -65,7 +64,7 @@ test('one that leaves later than it was claimed for stays on its lane when its p
   const job = { ...audioJob(), to: '491709999999', class: 'campaign' as const }
   await world.queues.add(name, job)
   const ends: Promise<unknown>[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => {
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => {
     const capped = cap(world.redis, entry.rules, job.to, { forMs: 60_000 })
     message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
     ends.push(capped.then(() => sendAlone(deps, message)))
@@ -75,7 +74,7 @@ test('one that leaves later than it was claimed for stays on its lane when its p
   const id = parseMessageId(name)
   expect(id && (await readMessage(world.redis, id))?.state).toBe('queued')
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual([])
 })
 
@@ -88,7 +87,7 @@ test('a job with the id of a message of another lane is a dead letter that says 
   await addSilently(world.redis, lane, foreign, audioJob())
   for (const name of names) await world.queues.add(name, audioJob())
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
   expect(left).toEqual(names)
   expect(await waitingOn(world.redis, lane)).toEqual([])
   expect((await jobOf(world.redis, foreign, lane))?.failedReason).toBe(`the job id belongs to another lane, ${other}`)
@@ -116,7 +115,7 @@ test('what was claimed is sent even when Redis goes away while another one is en
     return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
   })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name)).catch(
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name)).catch(
     () => {},
   )
   expect(left).toEqual(names.slice(1))
@@ -131,7 +130,7 @@ test('a message that was read and could not be claimed on a full Redis is no one
     const deps = { ...sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider), worker }
     const entry = await deps.directory.of(lane)
     const left: string[] = []
-    await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+    await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
     return left
   }
   await world.redis.config('SET', 'maxmemory', '1')
@@ -165,7 +164,7 @@ test('claims that broke off half-way because a right was taken away are all take
     return send()
   })
   const left: string[] = []
-  const taking = takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message.name))
+  const taking = takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
   await expect(taking).rejects.toThrow(/can't run this command|no permissions/)
   redis.disconnect()
   const records = await Promise.all(ids.map((id) => readMessage(world.redis, id)))
@@ -190,7 +189,7 @@ test('whoever was counted for a message that does not leave is not counted, also
     throw new Error('Connection is closed.')
   })
   const left: string[] = []
-  const from = { lane, entry, pace, chunks, latestSlot }
+  const from = { lane, entry, pace, held, latestSlot }
   const taking = takeNext({ ...deps, log }, from, TAKE, (message) => left.push(message.name))
   await expect(taking).rejects.toThrow('Connection is closed.')
   expect(left).toEqual([])
@@ -215,10 +214,10 @@ test('a worker that stops releases what it could not when Redis was away', async
   const lanes = lanesOf(deps)
   lanes.wake(lane)
   await expect.poll(() => commands > 1 && lanes.inFlight() === 0).toBe(true)
-  expect((await nextJobs(world.redis, lane, { by: 'another', most: 1 })).jobs).toEqual([])
+  expect((await readNext(world.redis, lane, { by: 'another', most: 1 })).jobs).toEqual([])
   isAway = false
   await lanes.stop(Promise.resolve(1_000))
-  expect((await nextJobs(world.redis, lane, { by: 'another', most: 1 })).jobs).toMatchObject([{ id: name }])
+  expect((await readNext(world.redis, lane, { by: 'another', most: 1 })).jobs).toMatchObject([{ id: name }])
   redis.disconnect()
 })
 
@@ -229,65 +228,10 @@ test('a lane is told when a job is due that its claim has put off', async () => 
   const id = newId(lane)
   await world.queues.add(messageId(lane, id.ulid), audioJob())
   await delayMessage(world.redis, id, 5_000)
-  const taken = await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, () => {})
+  const taken = await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, () => {})
   expect(taken.dueInMs).toBeGreaterThan(4_000)
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
 })
-
-test('of a campaign that does not run nothing waits any more once one of its messages was refused', async () => {
-  const lane = world.newLane()
-  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
-  const entry = await deps.directory.of(lane)
-  const placesOf = (run: number, count: number) =>
-    Array.from({ length: count }, () => {
-      const id = newId(lane)
-      const message: Candidate['message'] = {
-        ...{ ...audioMessage, to: '491700000002', run },
-        ...{ class: 'campaign', validUntil: Date.now() + 60_000 },
-      }
-      const { content } = audioJob()
-      const name = messageId(lane, id.ulid)
-      return new Candidate({ id, name, message, content, from: 'place', payload: () => audioJob() })
-    })
-  const waiting = createTakenChunks(() => {})
-  // Neither campaign is kept; of the second one nobody has asked yet.
-  const ended = waiting.add(1, placesOf(1, TAKE.most + 5))
-  void waiting.add(2, placesOf(2, 5))
-  const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, chunks: waiting, latestSlot }, TAKE, (message) => left.push(message.name))
-  expect([left, waiting.waiting()]).toEqual([[], 5])
-  expect(await ended).toEqual({ kind: 'done' })
-})
-
-test.each([
-  ['no jobs', 0, 0, 10],
-  ['jobs of campaigns', 0, 20, 5],
-  ['transactional jobs and jobs of campaigns', 6, 20, 2],
-  ['more transactional jobs than there is room for', 20, 20, 0],
-])(
-  'a chunk has what transactional jobs leave, and half of it beside %s',
-  async (_jobs, transactional, ofCampaigns, places) => {
-    const lane = world.newLane()
-    const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
-    const entry = await deps.directory.of(lane)
-    const jobs = [
-      ...Array.from({ length: ofCampaigns }, () => ({ ...audioJob(), class: 'campaign' as const })),
-      ...Array.from({ length: transactional }, () => audioJob()),
-    ]
-    await world.queues.addMany(jobs.map((payload) => ({ id: messageId(lane, newId(lane).ulid), payload })))
-    let asked = 0
-    const waiting = {
-      ...chunks,
-      waiting: () => 100,
-      next: (most: number) => {
-        asked = most
-        return []
-      },
-    }
-    await takeNext(deps, { lane, entry, pace, chunks: waiting, latestSlot }, TAKE, () => {})
-    expect(asked).toBe(places)
-  },
-)
 
 test('a message whose file is not uploaded yet is not claimed, however long it takes from asking to claiming', async () => {
   const lane = world.newLane()
@@ -305,11 +249,11 @@ test('a message whose file is not uploaded yet is not claimed, however long it t
   const content = { type: 'image' as const, image: { gallery: '7' } }
   for (const name of names) await world.queues.add(name, { ...audioJob(), content })
   const left: Candidate[] = []
-  await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message))
+  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message))
   expect(left).toEqual([])
   isUploaded = true
   const all = async (): Promise<boolean> => {
-    await takeNext(deps, { lane, entry, pace, chunks, latestSlot }, TAKE, (message) => left.push(message))
+    await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message))
     return left.length === names.length
   }
   await eventually(all, 'all are claimed')

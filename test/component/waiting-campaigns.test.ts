@@ -5,31 +5,27 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
 import { openFolder } from '../../src/files/folder.ts'
-import { parseChunkJobId } from '../../src/jobs/chunk.ts'
-import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { parsePlace } from '../../src/lanes/places.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { startManyOnPausedLane } from '../support/many-campaigns.ts'
-import { chunksWaitingOn, loseChunk } from '../support/state/lanes.ts'
+import { losePlaces, placesOn } from '../support/state/lanes.ts'
 import { activeCampaignsOn } from '../support/state/messages.ts'
 
 const MOST_PARK_MS = 60_000
 const CAMPAIGNS = 3
 
 let service: CampaignService
-let queues: ReturnType<typeof openLaneQueues>
 const localStates = createLocalStates()
 
 beforeAll(async () => {
   service = await startCampaigns()
   await startManyOnPausedLane(service, CAMPAIGNS)
   await service.stopWorker()
-  queues = openLaneQueues(service.redis)
   vi.useFakeTimers({ toFake: ['performance'] })
 })
 afterAll(async () => {
   vi.useRealTimers()
-  await queues?.close()
   await service?.close()
 })
 
@@ -42,16 +38,10 @@ async function turns(count: number): Promise<number[][]> {
     for (const [i, own] of waits.entries()) {
       const id = { lane, number: 1_000_000 + i }
       // Another campaign waits for its place: a turn does not pause then, which takes the real clock.
-      const end = await fanOut(
-        { redis, files: openFolder(config.dataDir), config, log: silentLog, queues },
-        id,
-        1,
-        stop,
-        {
-          localStates,
-          isWanted: () => true,
-        },
-      )
+      const end = await fanOut({ redis, files: openFolder(config.dataDir), config, log: silentLog }, id, 1, stop, {
+        localStates,
+        isWanted: () => true,
+      })
       own.push(end === 'over' ? 0 : end.nextMs)
     }
     vi.advanceTimersByTime(Math.max(...waits.map((own) => own.at(-1) ?? 0)))
@@ -59,14 +49,14 @@ async function turns(count: number): Promise<number[][]> {
   return waits
 }
 
-const chunks = () => chunksWaitingOn(service.redis, service.lane)
+const places = () => placesOn(service.redis, service.lane)
 
 test('campaigns that wait on a paused lane are parked for longer each time, up to a minute', async () => {
   for (const waits of await turns(14)) {
     expect(waits).toEqual([...waits].sort((a, b) => a - b))
     expect(waits.at(-1)).toBe(MOST_PARK_MS)
   }
-  expect(await chunks()).toHaveLength(CAMPAIGNS)
+  expect(await places()).toHaveLength(CAMPAIGNS)
 })
 
 test('one of 300 on a lane is parked for 15 s the first time, so that they are looked at 20 times a second in all', async () => {
@@ -78,7 +68,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
   const waits = []
   for (let n = 0; n < 3; n += 1) {
     const end = await fanOut(
-      { redis, files: openFolder(config.dataDir), config, log: silentLog, queues },
+      { redis, files: openFolder(config.dataDir), config, log: silentLog },
       { lane, number: 1_000_000 },
       1,
       stop,
@@ -87,7 +77,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
     waits.push(end === 'over' ? 0 : end.nextMs)
   }
   await activeCampaignsOn(redis, lane).drop(...Object.keys(others))
-  // The first turn feeds its chunk, the second one finds nothing to do.
+  // The first turn feeds its places, the second one finds nothing to do.
   expect(waits.slice(-2)).toEqual([15_000, 30_000])
 })
 
@@ -98,12 +88,12 @@ test('looking through one that waits costs Redis fewer than 60 commands', async 
   expect((await commands()) - before).toBeLessThan(60 * CAMPAIGNS)
 })
 
-test('a chunk that the lane has lost is fed again while the others wait', async () => {
-  const [lost] = await chunks()
-  await loseChunk(service.redis, service.lane, lost ?? '')
-  expect(await chunks()).toHaveLength(CAMPAIGNS - 1)
+test('a place that the lane has lost is fed again while the others wait', async () => {
+  const [lost] = await places()
+  await losePlaces(service.redis, service.lane, lost ?? '')
+  expect(await places()).toHaveLength(CAMPAIGNS - 1)
   await turns(3)
-  const runs = (await chunks()).map((name) => parseChunkJobId(name)?.run)
+  const runs = (await places()).map((name) => parsePlace(name)?.run)
   expect(runs.sort()).toEqual(Array.from({ length: CAMPAIGNS }, (_, i) => 1_000_000 + i))
 })
 

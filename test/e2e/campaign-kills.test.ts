@@ -3,7 +3,7 @@
 // Real: Redis, producer, the worker as the process that people run. Stood in for: WhatsApp.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setLaneRate } from '../../src/lanes/control.ts'
+import { setSenderRate } from '../../src/accounts/senders.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
@@ -69,7 +69,7 @@ test('a campaign whose worker is killed when its cursor moves reaches everybody 
     worker = startWorker()
     await looksRight(id)
   }
-  await setLaneRate(service.redis, queues, service.lane, 100_000)
+  await setSenderRate(service.redis, service.lane, 100_000)
   const done = await service.reaches(id, 'done', 100_000)
   expect(sumOf(done)).toBe(PEOPLE)
 

@@ -2,7 +2,7 @@
 
 const OF_CLIENT = ['campaign-once.slow', 'client.slow', 'client-campaigns.slow', 'client-two-way', 'jobs-page']
 const OF_LANES = [
-  ...['add-jobs', 'bullmq-layout', 'chunk-round-robin', 'dashboard', 'dead-letters', 'dead-letters.slow', 'event-pump'],
+  ...['add-jobs', 'bullmq-layout', 'dashboard', 'dead-letters', 'dead-letters.slow', 'event-pump'],
   ...['event-retries.slow', 'fair-erasures', 'gallery-moves.slow', 'intake', 'intake-raw.slow', 'lane-clear.slow'],
   ...['next-jobs', 'queue-worker', 'redis-errors', 'status-polls.slow'],
 ]

@@ -15,7 +15,6 @@ import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
-import { type Chunk, chunkSchema } from '../../src/jobs/chunk.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { type Config, loadConfig } from '../../src/kernel/config.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
@@ -23,8 +22,8 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
-import { deadLetter, nextJobs } from '../../src/lanes/jobs.ts'
-import { claimMessages } from '../../src/lanes/messages/claim.ts'
+import { deadLetter, readNext } from '../../src/lanes/jobs.ts'
+import { claimMessages, type WaitsAs } from '../../src/lanes/messages/claim.ts'
 import { finalizeUnsent } from '../../src/lanes/messages/finalize-unsent.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { recordStatus, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
@@ -52,11 +51,9 @@ import { readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import { writeSnapshot } from '../../src/recipients/snapshot.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { sweepLane } from '../../src/worker/recovery/sweep-lane.ts'
-import { recipientStates } from '../../src/worker/sending/chunk-messages.ts'
 import { createSenderDirectory } from '../../src/worker/sending/sender-directory.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
-import { takeChunksByHand } from './state/lanes.ts'
 import { letAllBeDue, messageRecord, requeueableOn } from './state/messages.ts'
 import { eventually } from './wait.ts'
 
@@ -137,8 +134,8 @@ export async function startLives() {
     queue,
 
     /**
-     * A campaign to so many people that has just been started, on a lane of its own. Chunks hold a quarter of its rate:
-     * one recipient each unless more is asked for.
+     * A campaign to so many people that has just been started, on a lane of its own. It is fed a quarter of its rate at
+     * a time: one recipient unless more is asked for.
      */
     async begin(total: number, rate = 1) {
       const lane = await newLane(rate)
@@ -155,11 +152,6 @@ export async function startLives() {
   }
 }
 
-interface SomeMessage {
-  message: MessageId
-  payload: SendPayload
-}
-
 interface World {
   redis: Redis
   url: string
@@ -174,7 +166,6 @@ async function createLife(world: World, lane: number, total: number) {
   const { redis, config, queues, queue } = world
   const id = await startCampaign(world, lane, total)
   const { started_at: startedAt = 0 } = await record()
-  const chunks = takeChunksByHand(redis, lane)
   const ulids = Array.from({ length: total }, (_, place) =>
     campaignMessageUlid(idOf(id), startedAt, place, String(FIRST_PHONE + place)),
   )
@@ -197,7 +188,7 @@ async function createLife(world: World, lane: number, total: number) {
     const slice = { localStates: createLocalStates(), isWanted: () => false }
     for (;;) {
       const end = await fanOut(
-        { redis: connection, files: config.files, config, log: silentLog, queues },
+        { redis: connection, files: config.files, config, log: silentLog },
         id,
         epoch,
         stop,
@@ -208,75 +199,13 @@ async function createLife(world: World, lane: number, total: number) {
     }
   }
 
-  /** What the worker holds of a chunk, whose job it has: places that it has not come to. */
-  let chunkInHand: { finish: (isOver: boolean) => Promise<unknown>; left: SomeMessage[] } | undefined
-
-  /** The next recipient of a chunk; undefined when there is none. Hands of one worker work on the same chunk, in turns. */
-  function nextOfChunk(): Promise<SomeMessage | undefined> {
-    const next = taking.then(takeNext)
-    taking = next.catch(() => {})
-    return next
-  }
-  let taking: Promise<unknown> = Promise.resolve()
-
-  async function takeNext(): Promise<SomeMessage | undefined> {
-    for (;;) {
-      if (chunkInHand === undefined) {
-        const chunk = await chunks.next()
-        if (!chunk) return undefined
-        const finish = (isOver: boolean) => (isOver ? chunk.finish() : chunk.giveBack())
-        chunkInHand = { finish, left: await waitingIn(chunkSchema.parse(chunk.data)) }
-      }
-      const hand = chunkInHand
-      const next = hand.left.shift()
-      if (next) return next
-      chunkInHand = undefined
-      await hand.finish(true)
-    }
-  }
-
-  /** As the worker looks at a chunk: whose turn it is. */
-  async function waitingIn({ from, count }: Chunk): Promise<SomeMessage[]> {
-    const campaign = await record()
-    const spec = messageSpecOf(campaign, VALIDITY_MS)
-    const made = Array.from({ length: count }, (_, i) => ({
-      ...buildMessage(spec, { to: String(FIRST_PHONE + from + i), values: [] }, from + i),
-    }))
-    const states = await recipientStates(
-      redis,
-      id,
-      from,
-      made.map(({ ulid }) => ulid),
-    )
-    const waiting: SomeMessage[] = []
-    for (const [i, { ulid, payload }] of made.entries()) {
-      if (states[i] === 'dead') await finalizeUnsent(redis, { lane, ulid }, 'dead', payload, config.retentionMs)
-      if (states[i] === 'waits') waiting.push({ message: { lane, ulid }, payload })
-    }
-    return waiting
-  }
-
-  /** Plays one recipient of a chunk; false when there is none. */
-  async function workOneOfChunk(outcome: Outcome): Promise<boolean> {
-    const next = await nextOfChunk()
-    if (next === undefined) return false
-    const { message, payload } = next
-    const name = messageId(lane, message.ulid)
-    if (outcome === 'dead') {
-      // It gets a job of its own, which kills its workers.
-      await queues.add(name, payload)
-      return workOne(outcome)
-    }
-    const end = await attempt(message, payload, newAttemptId(), outcome)
-    if (end === 'back' && outcome !== 'crash') await queues.add(name, payload)
-    return true
-  }
-
   /** Plays one message of the lane; false when there is none. */
   async function workOne(outcome: Outcome): Promise<boolean> {
-    const { jobs } = await nextJobs(redis, lane, { by: 'a worker', most: 1 })
+    const { jobs, places } = await readNext(redis, lane, { by: 'a worker', most: 1 })
     const [job] = jobs
-    if (!job) return workOneOfChunk(outcome)
+    const [place] = places
+    if (place !== undefined) return workOnPlace(place.place, outcome)
+    if (job === undefined) return false
     const message = parseMessageId(job.id)
     if (!message) throw new Error(`not a message: ${job.id}`)
     if (outcome === 'dead') {
@@ -285,27 +214,39 @@ async function createLife(world: World, lane: number, total: number) {
       return (await deadLetter(redis, lane, letter)) || workOne(outcome)
     }
     const payload = sendPayloadSchema.parse(JSON.parse(job.data))
-    const end = await attempt(message, payload, newAttemptId(), outcome, { hasJob: true })
+    const end = await attempt(message, payload, newAttemptId(), outcome, 'job')
     return end === 'taken' ? workOne(outcome) : true
   }
 
-  async function attempt(
-    message: MessageId,
-    payload: SendPayload,
-    name: string,
-    outcome: Outcome,
-    { hasJob = false } = {},
-  ) {
+  async function workOnPlace(place: number, outcome: Outcome): Promise<boolean> {
+    const spec = messageSpecOf(await record(), VALIDITY_MS)
+    const { ulid, payload } = buildMessage(spec, { to: String(FIRST_PHONE + place), values: [] }, place)
+    const message = { lane, ulid }
+    const name = messageId(lane, ulid)
+    if (outcome === 'dead') {
+      // It gets a job of its own, which kills its workers.
+      await queues.add(name, payload)
+      return workOne(outcome)
+    }
+    const end = await attempt(message, payload, newAttemptId(), outcome, 'place')
+    if (end === 'taken') return workOne(outcome)
+    if (end === 'back' && outcome !== 'crash') await queues.add(name, payload)
+    return true
+  }
+
+  async function attempt(message: MessageId, payload: SendPayload, name: string, outcome: Outcome, waitsAs: WaitsAs) {
     const { to, content, until, run, filled, again } = payload
     const fresh = { to, type: content.type, text: '', class: payload.class, validUntil: until, campaign: undefined }
     const asked = { ...fresh, run, filled, ...(again && { again }) }
-    const from = hasJob ? 'job' : 'place'
-    const [claimed] = await claimMessages(redis, [{ id: message, from, attempt: name, message: asked }], {
+    const [claimed] = await claimMessages(redis, [{ id: message, waitsAs, attempt: name, message: asked }], {
       ...{ ...TIMES, pace: FAST, reader: '' },
     })
     if (claimed === undefined || claimed instanceof Error) throw claimed
     if (claimed.verdict === 'taken') return 'taken'
-    if (claimed.verdict === 'gone') await finalizeUnsent(redis, message, 'gone', payload, config.retentionMs)
+    const { verdict } = claimed
+    if (verdict === 'gone' || verdict === 'dead') {
+      await finalizeUnsent(redis, message, verdict, payload, config.retentionMs)
+    }
     if (claimed.verdict !== 'done' || claimed.state !== 'sending') return 'over'
     if (outcome === 'throttled') {
       await setNotSent(redis, message, name, { counts: false, maxTries: 8, problem: PROBLEM, retryMs: 1 })
@@ -339,8 +280,6 @@ async function createLife(world: World, lane: number, total: number) {
     ledger,
     silentRepeats,
     record,
-    chunks,
-
     describe: async () => describeCampaign(redis, await record()),
 
     recipientStates: (): Promise<(State | undefined)[]> => readRecipientStates(redis, id, 0, total),
@@ -392,10 +331,6 @@ async function createLife(world: World, lane: number, total: number) {
         }
       }
       await Promise.all(Array.from({ length: HANDS }, hand))
-      // Another worker goes on with what is left.
-      const left = chunkInHand
-      chunkInHand = undefined
-      await left?.finish(false)
       return done
     },
 
@@ -457,8 +392,6 @@ async function createLife(world: World, lane: number, total: number) {
         await requeueMessage({ redis, queues, config }, { lane, ulid })
       }
     },
-
-    close: () => chunks.close(),
   }
   return life
 }

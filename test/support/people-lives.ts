@@ -24,6 +24,7 @@ import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { addPlaces, countPlaces } from '../../src/lanes/places.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
@@ -39,13 +40,11 @@ import { addOptOuts, findOptOut, removeOptOuts } from '../../src/people/opt-outs
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { createCampaign, moveCampaign, NOW } from '../../src/recipients/campaigns.ts'
 import { saveUpload } from '../../src/recipients/files.ts'
-import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
 import { writeSnapshot } from '../../src/recipients/snapshot.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { applyOptOutKeyword, applyPreference } from '../../src/reports/apply-opt-outs.ts'
 import { applyReport } from '../../src/reports/apply-report.ts'
 import { sweepLane } from '../../src/worker/recovery/sweep-lane.ts'
-import { createTakenChunks, sendChunk } from '../../src/worker/sending/send-chunk.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
@@ -264,7 +263,7 @@ export async function beginLife(world: World, seed: number) {
         const deps = await workerOn(connection, lane)
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
-        const from = { lane, entry, pace: paceOf(1_000), chunks: createTakenChunks(() => {}), latestSlot: () => '' }
+        const from = { lane, entry, pace: paceOf(1_000), held: new Map(), latestSlot: () => '' }
         await takeNext(deps, from, { most: 100, firstOnly: false, pastMs: 0 }, (message) => {
           sending.push(sendAlone(deps, message))
         })
@@ -292,19 +291,21 @@ export async function beginLife(world: World, seed: number) {
       campaigns.push({ id, total })
     },
 
-    /** A worker takes up the chunk of the latest campaign, on whichever lane it is. */
-    async sendChunk({ dies, rate }: { dies?: number | undefined; rate?: number } = {}): Promise<void> {
+    /** Everybody of the latest campaign is fed, and a worker serves its lane, whichever it is, until nobody waits any more. */
+    async sendCampaign({ dies, rate }: { dies?: number | undefined; rate?: number } = {}): Promise<void> {
       const campaign = campaigns.at(-1)
       if (campaign === undefined || !lanes.includes(campaign.id.lane)) return
       const { id, total } = campaign
+      await addPlaces(redis, id, [{ from: 0, count: total }])
       await as(dies, async (connection) => {
-        const deps = await workerOn(connection, id.lane, rate)
-        const served = laneServed(deps, id.lane, 4)
-        const open = createOpenCampaigns({ redis: connection, files: config.files, validityMs: RETENTION_MS })
-        const chunk = { v: 1, run: id.number, from: 0, count: total } as const
+        const served = laneServed(await workerOn(connection, id.lane, rate), id.lane, 4)
+        served.loop.wake()
         try {
-          await sendChunk({ ...deps, campaigns: open }, { lane: id.lane, chunk, crashes: 0, chunks: served.chunks })
-          await served.idle()
+          const isOver = async (): Promise<boolean> =>
+            connection.status === 'end' ||
+            (served.inFlightLimit.running() === 0 && (await countPlaces(redis, id.lane)) === 0)
+          await eventually(isOver, 'the campaign is sent', 30_000)
+          if (connection.status !== 'end') await served.idle()
         } finally {
           served.loop.stop()
         }

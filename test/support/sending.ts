@@ -1,13 +1,15 @@
 // What a worker sends with, with a WhatsApp that the test plays.
 import type { Sender } from '../../src/accounts/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import type { FileStore } from '../../src/files/store.ts'
 import { type Config, loadConfig } from '../../src/kernel/config.ts'
-import type { JobEnd } from '../../src/lanes/bullmq/worker.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { CallEnd } from '../../src/model/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import { createNameMemory } from '../../src/people/name-memory.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
+import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { createAttempts, type SendDeps } from '../../src/worker/sending/attempt.ts'
 import type { Candidate } from '../../src/worker/sending/candidate.ts'
@@ -18,6 +20,7 @@ import { createLanes, type Lanes } from '../../src/worker/sending/lanes.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { serveLane } from '../../src/worker/sending/serve-lane.ts'
+import type { AttemptEnd } from '../../src/worker/sending/settle.ts'
 import { stillWanted } from '../../src/worker/sending/still-wanted.ts'
 import { silentLog } from './app.ts'
 
@@ -47,11 +50,13 @@ export function sendingTo(
     redis,
     lanes,
     config = loadConfig({}),
+    files = openFolder(config.dataDir),
     secrets = ['secret'],
   }: {
     redis: Redis
     lanes: LaneQueues
     config?: Config
+    files?: FileStore
     secrets?: readonly string[]
   },
   sender: Sender,
@@ -72,6 +77,7 @@ export function sendingTo(
     uploads: { find: async () => ({ kind: 'refused', problem: { code: 'none', sentence: '' } }), gone: async () => {} },
     followByPolling: () => {},
     clearLane: () => {},
+    campaigns: createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign }),
   }
 }
 
@@ -80,8 +86,8 @@ export function sendingTo(
  * becomes of the job: undefined where nothing does, or where it could not be settled.
  */
 export function attemptsOn(deps: SendDeps, lane: number) {
-  const ends = new Map<Candidate, JobEnd>()
-  const over = new Map<Candidate, (end: JobEnd | undefined) => void>()
+  const ends = new Map<Candidate, AttemptEnd>()
+  const over = new Map<Candidate, (end: AttemptEnd | undefined) => void>()
   const slots = createLaneSlots<Candidate>(
     {
       clock: deps.clock,
@@ -100,7 +106,7 @@ export function attemptsOn(deps: SendDeps, lane: number) {
   })
   return {
     slots,
-    send: (message: Candidate, pace: Pace = paceOf(10_000)): Promise<JobEnd | undefined> =>
+    send: (message: Candidate, pace: Pace = paceOf(10_000)): Promise<AttemptEnd | undefined> =>
       new Promise((resolve) => {
         over.set(message, resolve)
         if (message.slot) slots.enter(message, message.slot, pace)
@@ -110,7 +116,7 @@ export function attemptsOn(deps: SendDeps, lane: number) {
 }
 
 /** The same of one message. */
-export const sendAlone = (deps: SendDeps, message: Candidate): Promise<JobEnd | undefined> =>
+export const sendAlone = (deps: SendDeps, message: Candidate): Promise<AttemptEnd | undefined> =>
   attemptsOn(deps, message.id.lane).send(message)
 
 /** One lane that this worker serves, with up to `most` messages in flight. */
@@ -143,5 +149,4 @@ export const lanesOf = (
   createLanes({
     ...{ send, config: { maxInFlight, laneIdleMs }, opened },
     ...{ isMine: () => true, noteMoved: () => {} },
-    processChunk: async () => ({ kind: 'done' }),
   })

@@ -7,7 +7,7 @@ import { acceptedAtMs, messageId, parseMessageId } from '../../src/kernel/messag
 import { durationOf, lateOf } from '../../src/model/campaigns/definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/model/campaigns/lifecycle.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/model/campaigns/message-ids.ts'
-import { chunkOf, chunksAtOnce, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
+import { portionOf, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
 import { concluded, secondsLeft, sharesOf, shownRate, unsettled } from '../../src/model/campaigns/progress.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 
@@ -99,14 +99,10 @@ describe('the window', () => {
   })
 })
 
-test('a chunk is a quarter of a second of the lane, and half of that where campaigns share it', () => {
-  expect([chunkOf(80), chunkOf(80, 2), chunkOf(1, 2), chunkOf(100_000), chunkOf(400, 260)]).toEqual([
-    20, 10, 1, 500, 13,
+test('a lane is fed a quarter of a second at a time, and no more than a quarter of a window', () => {
+  expect([portionOf(80), portionOf(80, 2), portionOf(1, 2), portionOf(100_000), portionOf(400, 260)]).toEqual([
+    20, 20, 1, 500, 13,
   ])
-})
-
-test('a worker has a third chunk in hand on a lane of a thousand a second', () => {
-  expect([chunksAtOnce(1), chunksAtOnce(999), chunksAtOnce(1_000), chunksAtOnce(100_000)]).toEqual([2, 2, 3, 3])
 })
 
 describe('the pace', () => {

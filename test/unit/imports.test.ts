@@ -88,8 +88,8 @@ const filesWith = (pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
 test('imports are seen at all', () => {
-  const chunks = sources.find(({ file }) => file === 'worker/sending/chunk-worker.ts')
-  expect(chunks?.imports).toContain('lanes/bullmq/layout.ts')
+  const places = sources.find(({ file }) => file === 'worker/sending/read-places.ts')
+  expect(places?.imports).toContain('lanes/places.ts')
   expect(sources.find(({ file }) => file === 'lanes/bullmq/worker.ts')?.packages).toContain('bullmq')
   expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(2 * sources.length)
 })
@@ -246,7 +246,7 @@ test('only scripts of src/lanes know the fields of a record', () => {
 
 test('only scripts of src/lanes move jobs from one list of BullMQ to another, or know how it scores them', () => {
   const moves = [
-    /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|chunks)/,
+    /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|places)/,
     /[*/] 4096\b|0x100000000|'(?:priority|delay|opts)'/,
   ]
   const moving = readdirSync(SRC, { recursive: true, encoding: 'utf8' })

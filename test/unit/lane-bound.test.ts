@@ -137,8 +137,8 @@ test('the table in docs/guides/operating/scale-out.md has all bounds, in the ord
 
 describe('metrics', () => {
   const gauges = (lane: number, more: Partial<LaneGauges> = {}): LaneGauges => ({
-    ...{ lane, nowMs: 0, nowUs: 0, waiting: { transactional: 5, campaign: 0 }, inChunks: 0, head: '', delayed: 0 },
-    ...{ oldest: { transactional: undefined, campaign: undefined, chunk: undefined }, active: 0, deadLetters: 0 },
+    ...{ lane, nowMs: 0, nowUs: 0, waiting: { transactional: 5, campaign: 0 }, places: 0, head: '', delayed: 0 },
+    ...{ oldest: { transactional: undefined, campaign: undefined, place: undefined }, active: 0, deadLetters: 0 },
     ...{ isPaused: false, cooldown: undefined, inDoubt: 0, sending: 0, requeueable: 0, pollsWaiting: 0 },
     ...{ firstPollAt: 0, reopened: 0, slots: { count: 0, firstUs: 0, lastUs: 0 }, rate: 80, campaigns: [] },
     ...{ isFlagged: false, isRestricted: false, resting: {} },
@@ -184,7 +184,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('say that campaigns wait, whose chunks are not counted, and not that a lane is bound on which nothing waits', () => {
+  test('say that campaigns wait, whose places are not counted, and not that a lane is bound on which nothing waits', () => {
     const served = servedLanes([
       worker(
         'a',

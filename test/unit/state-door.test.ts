@@ -29,7 +29,7 @@ const KNOWS: readonly RegExp[] = [
   // A search for keys, unless it is for all of them.
   /\b[rR]edis\.(keys|scan\w*)\((?!'\*'\))/,
   // BullMQ's queue of a lane, its keys, and its jobs as a Worker takes them.
-  /\b(queueOf|chunkQueueOf|toKey|getNextJob|moveToActive)\(/,
+  /\b(queueOf|toKey|getNextJob|moveToActive)\(/,
 ]
 
 /** Files of tests that know it. The measure is wide: who searches for keys or waits for one by its end knows it as well. */

@@ -34,7 +34,7 @@ export interface Seen {
   next: number
   /** Messages of the campaign that were ever claimed. */
   taken: number
-  /** Upper bound of messages on the lane, in jobs of their own and in chunks. */
+  /** Messages on the lane, of any campaign or none: the most that can wait of this one. */
   backlog: number
   running: number
   /** How often the lane was throttled, ever. */

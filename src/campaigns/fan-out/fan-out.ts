@@ -3,7 +3,7 @@
 // its messages move or some time has passed, and its slot is free for another one. It ends as well when others wait for a
 // slot, and after half a minute, so that any worker may go on.
 //
-// Where the process may die: between putting chunks on the lane and moving the cursor, they are fed again, which
+// Where the process may die: between putting places on the lane and moving the cursor, they are fed again, which
 // sends nothing twice. Anywhere else nothing is lost either, because the cursor is in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
@@ -13,9 +13,8 @@ import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
 import { traceRound } from '../../kernel/tracing.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
-import { chunkOf, MOST_IN_CHUNK, MOST_PARK_MS, parkMs, WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
+import { MOST_PARK_MS, parkMs, portionOf, WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
 import { concluded, sharesOf, unsettled } from '../../model/campaigns/progress.ts'
 import {
   type Campaign,
@@ -46,7 +45,6 @@ export interface FanOutDeps {
   files: FileStore
   config: Pick<Config, 'retentionMs' | 'validityMs'>
   log: Log
-  queues: LaneQueues
 }
 
 /** The worker's side of a time slice. */
@@ -161,33 +159,28 @@ async function supply(
     const moved = hasMoved(local, figures, next)
     if (moved) movedAt = performance.now()
     const measured = ending.measure(figures.ended, nowMs)
-    // An upper bound: how many recipients of a chunk are still unsent is unknown without reading it.
-    const backlog = state.backlog + state.chunks * chunkOf(laneRate)
+    const backlog = state.backlog + state.places
     const room = feeding.room({ ...state, backlog: backlog - state.later, taken: figures.taken, measured, laneRate })
     const rate = feeding.pace() ?? laneRate
     const portion =
       nowMs < spec.until
-        ? { room, size: chunkOf(rate, state.running) }
+        ? { room, least: portionOf(rate, state.running) }
         : // None of them is sent, only recorded: the pace does not apply.
-          { room: WIDEST_WINDOW - state.chunks * MOST_IN_CHUNK, size: MOST_IN_CHUNK }
+          { room: WIDEST_WINDOW - state.places, least: portionOf(WIDEST_WINDOW) }
     if (next >= campaign.total) {
       const { taken, unsettled } = figures
       if (stuck({ unclaimed: campaign.total - taken, unsettled, backlog })) {
         const from = await requeueStuck(deps, spec, campaign.total, snapshot)
-        if (from !== undefined) {
-          cursor = { from: next, to: from }
-          local.again += 1
-        }
+        if (from !== undefined) cursor = { from: next, to: from }
       }
     } else {
       // Recipients that have a message already are skipped at once, as after a pause or a crash.
-      const step = { next, total: campaign.total, size: portion.size, by: `${campaign.epoch}_${local.again}` }
-      const fed = await feed(deps, campaign, { ...step, room: portion.room })
+      const fed = await feed(deps.redis, campaign, { next, total: campaign.total, ...portion })
       feeding.fed(fed.count)
       if (fed.count > 0) traceRound({ campaign: idOf(campaign), lane: campaign.lane, recipients: fed.count, beganAtMs })
       cursor = { from: next, to: fed.next }
       // The cursor moves with each step, so that a takeover repeats little.
-      const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.size
+      const isMore = fed.count === 0 ? fed.next !== next : portion.room - fed.count >= portion.least
       if (isMore && fed.next < campaign.total) continue
     }
     const isStill = (cursor === undefined || cursor.to === next) && !moved

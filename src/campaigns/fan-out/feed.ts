@@ -1,18 +1,13 @@
-// Puts recipients of a campaign on its lane, in chunks: a job names places of the list, and the worker that runs it sends
-// to those that have no state yet. So feeding a recipient twice is harmless.
+// Puts recipients of a campaign on its lane, as places of its list: the worker that takes one makes the message, unless the recipient
+// has a state. So feeding a recipient twice is harmless.
 
-import type { Chunk } from '../../jobs/chunk.ts'
-import type { LaneQueues } from '../../lanes/queues.ts'
+import { addPlaces, type Span } from '../../lanes/places.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
-import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
 import type { State } from '../../model/messages/lifecycle.ts'
 import { firstUnclaimed, readRecipientStates } from '../../recipients/recipient-states.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/**
- * Places of the list that one step reads, and feeds at most. These are several chunks: a fast lane takes chunks faster than steps of
- * one chunk each. If all of them have states, more are skipped.
- */
+/** Places of the list that one step reads, and feeds at most. If all of them have states, more are skipped. */
 const LOOKED_AT = 2_048
 
 /** The position of a round in the list, and its limits. */
@@ -22,58 +17,45 @@ export interface Round {
   total: number
   /** Recipients that may be fed. */
   room: number
-  /** Of a chunk, see chunkOf in pace.ts. */
-  size: number
-  /** Who feeds: the epoch, and how many searches for lost messages it has made. */
-  by: string
+  /** Fewer than this are not worth a step, see portionOf in pace.ts. */
+  least: number
 }
 
-/** Feeds whole chunks of recipients without a state. Returns how many were fed, and the place to go on from. */
+/** Feeds recipients without a state. Returns how many were fed, and the place to go on from. */
 export async function feed(
-  deps: { redis: Redis; queues: LaneQueues },
+  redis: Redis,
   id: CampaignId,
-  { next, total, room, size, by }: Round,
+  { next, total, room, least }: Round,
 ): Promise<{ count: number; next: number }> {
-  if (room < Math.min(size, total - next)) return { count: 0, next }
-  const states = await readRecipientStates(deps.redis, id, next, Math.min(LOOKED_AT, total - next))
+  if (room < Math.min(least, total - next)) return { count: 0, next }
+  const states = await readRecipientStates(redis, id, next, Math.min(LOOKED_AT, total - next))
   const looked = next + states.length
-  if (!states.includes(undefined)) return { count: 0, next: await firstUnclaimed(deps.redis, id, looked, total) }
-  const plan = planChunks(states, { room, size, isEnd: looked >= total })
-  const chunks = plan.chunks.map(({ from, count }): Chunk => ({ v: 1, run: id.number, from: next + from, count }))
-  if (chunks.length > 0) await deps.queues.addChunks(id.lane, chunks, by)
-  return { count: plan.fed, next: next + plan.end }
+  if (!states.includes(undefined)) return { count: 0, next: await firstUnclaimed(redis, id, looked, total) }
+  const { spans, fed, end } = spansToFeed(states, room)
+  await addPlaces(
+    redis,
+    id,
+    spans.map(({ from, count }) => ({ from: next + from, count })),
+  )
+  return { count: fed, next: next + end }
 }
 
 /**
- * Chunks of the recipients whose states these are: each of `size` that have none, fewer only at the end of the list, and
- * `room` of them in all. `end` is the place after the last one that was fed or has a state.
+ * The first recipients without a state of those whose states these are, `room` at most. `end` is the place after the last one that is fed
+ * or has a state.
  */
-export function planChunks(
+export function spansToFeed(
   states: readonly (State | undefined)[],
-  { room, size, isEnd }: { room: number; size: number; isEnd: boolean },
-): { chunks: { from: number; count: number }[]; fed: number; end: number } {
-  const chunks: { from: number; count: number }[] = []
-  let fed = 0
-  let end = 0
-  for (let place = 0; place < states.length && fed < room; ) {
-    if (states[place] !== undefined) {
-      place += 1
-      end = place
-      continue
-    }
-    const from = place
-    let unclaimed = 0
-    let last = place
-    for (; place < states.length && place - from < MOST_IN_CHUNK && unclaimed < size; place += 1) {
-      if (states[place] !== undefined) continue
-      unclaimed += 1
-      last = place
-    }
-    const isWhole = unclaimed === size || place - from === MOST_IN_CHUNK || isEnd
-    if (fed + unclaimed > room || !isWhole) break
-    chunks.push({ from, count: last + 1 - from })
-    fed += unclaimed
-    end = last + 1
+  room: number,
+): { spans: Span[]; fed: number; end: number } {
+  const spans: Span[] = []
+  let [fed, end] = [0, 0]
+  for (; end < states.length && (fed < room || states[end] !== undefined); end += 1) {
+    if (states[end] !== undefined) continue
+    const last = spans.at(-1)
+    if (last !== undefined && last.from + last.count === end) last.count += 1
+    else spans.push({ from: end, count: 1 })
+    fed += 1
   }
-  return { chunks, fed, end }
+  return { spans, fed, end }
 }

@@ -25,8 +25,6 @@ function createLocalState(campaign: Campaign) {
     laneInfo: createLaneInfoCache(),
     /** The figures of the latest round, to detect movement. */
     figures: '',
-    /** How often it was searched for lost recipients. */
-    again: 0,
     /** The furthest place of the cursor. */
     furthest: 0,
     /** How long it was parked when nothing had moved; 0 when something had. */

@@ -5,7 +5,7 @@ import type { Log } from '../../kernel/log.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { jobStates } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
-import { chunksOn } from '../../lanes/stats.ts'
+import { arePlacesWaiting } from '../../lanes/places.ts'
 import { idOf } from '../../recipients/campaigns.ts'
 import { buildMessage, type MessageSpec } from '../../recipients/recipient-message.ts'
 import { unclaimedPlaces, unsettledPlaces } from '../../recipients/recipient-states.ts'
@@ -28,7 +28,7 @@ export interface Stillness {
   unclaimed: number
   /** Those and the messages that are not settled. */
   unsettled: number
-  /** Messages on the lane, of any origin: jobs of their own, and at most what chunks can hold. */
+  /** Messages on the lane, of any origin: jobs and places. */
   backlog: number
 }
 
@@ -60,7 +60,7 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
 
 /**
  * Ends every message of the campaign as unknown that was claimed and whose record is gone. Returns the place of the first
- * recipient whose message was never claimed and waits in no job and no chunk, from which the list is to be fed once more;
+ * recipient whose message was never claimed and waits neither as a job nor as a place, from which the list is to be fed once more;
  * undefined when there is none. Messages on a paused or busy lane are not lost: feeding them again, and setting the cursor back for
  * that, would keep a campaign busy that has nothing to do.
  */
@@ -80,12 +80,14 @@ export async function requeueStuck(
       if (ended) log.warn({ campaign: idOf(spec.id), message: ulid }, 'campaign.record_lost')
     }
   }
-  const chunks = (await chunksOn(redis, lane)).filter(({ run }) => run === spec.id.number)
-  const isInChunk = (place: number) => chunks.some(({ from, count }) => place >= from && place < from + count)
   for await (const messages of built(unclaimedPlaces(redis, spec.id, total), spec, snapshot)) {
     const ulids = messages.map(({ ulid }) => ulid)
-    const jobs = await jobStates(redis, lane, ulids)
-    const lost = messages.find(({ place }, i) => jobs[i] !== 'waits' && !isInChunk(place))
+    const places = messages.map(({ place }) => place)
+    const [jobs, areWaiting] = await Promise.all([
+      jobStates(redis, lane, ulids),
+      arePlacesWaiting(redis, spec.id, places),
+    ])
+    const lost = messages.find((_message, i) => jobs[i] !== 'waits' && !areWaiting[i])
     if (lost) return lost.place
   }
   return undefined

@@ -4,7 +4,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import type { Job } from 'bullmq'
 import type { Redis } from '../../redis/connect.ts'
 import { lanePrefix } from '../../redis/keys.ts'
-import { laneChunkQueue, laneQueue } from './layout.ts'
+import { laneQueue } from './layout.ts'
 import { openBullQueue } from './open-queue.ts'
 
 /** Jobs on one page of the dashboard at most; it takes any number from the address. */
@@ -32,13 +32,13 @@ class CountsBoard extends LaneBoard {
   override getJobs = async (): Promise<Job[]> => []
 }
 
-/** The two queues of a lane, whose sender has this name. */
-export const laneBoards = (redis: Redis, lane: number, name: string, description: string): BullMQAdapter[] =>
-  [laneQueue(lane), laneChunkQueue(lane)].map((queue) => {
-    const displayName = name === '' ? queue : `${queue} (${name})`
-    const opened = openBullQueue(redis, queue, lanePrefix(lane), { toLook: true })
-    return new LaneBoard(opened, { readOnlyMode: true, displayName, description })
-  })
+/** The queue of a lane, whose sender has this name. */
+export function laneBoard(redis: Redis, lane: number, name: string, description: string): BullMQAdapter {
+  const queue = laneQueue(lane)
+  const displayName = name === '' ? queue : `${queue} (${name})`
+  const opened = openBullQueue(redis, queue, lanePrefix(lane), { toLook: true })
+  return new LaneBoard(opened, { readOnlyMode: true, displayName, description })
+}
 
 /** A queue that shows its counts and nothing else. */
 export function countsBoard(redis: Redis, queue: string, prefix: string): BullMQAdapter {

@@ -6,24 +6,6 @@ import { endpointQueuePrefix, lanePrefix, sharedQueuePrefix } from '../../redis/
 /** The BullMQ queue of a lane: sender, lane and queue share one number. */
 export const laneQueue = (lane: number): string => `lane-${lane}`
 
-/** The BullMQ queue of the chunks of a lane's campaigns; its keys share the hash tag of the lane's. */
-export const laneChunkQueue = (lane: number): string => `${laneQueue(lane)}-chunks`
-
-const chunkKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneChunkQueue(lane)}:${suffix}`
-
-/** Where the unfinished chunks of a lane are. */
-export const laneChunkKeys = (lane: number) => ({
-  /** LIST of job ids; the next one is the last. */
-  chunksWaiting: chunkKey(lane, 'wait'),
-  /** ZSET of job ids. */
-  chunksDelayed: chunkKey(lane, 'delayed'),
-  /** LIST of the ids of chunks that a worker is processing. */
-  chunksActive: chunkKey(lane, 'active'),
-})
-
-/** STRING that exists while no chunks of the lane are taken, as in a cooldown. */
-export const laneChunkLimiterKey = (lane: number): string => chunkKey(lane, 'limiter')
-
 const laneKey = (lane: number, suffix: string): string => `${lanePrefix(lane)}:${laneQueue(lane)}:${suffix}`
 
 /** Where the unfinished jobs of a lane are. */

@@ -1,21 +1,18 @@
 // How Workers of BullMQ are made and what a processor's result means to them. The only file that knows BullMQ's
-// signals: a processor throws them for a job that waits, goes back, or can never be run.
+// signals: a processor throws them for a job that waits or can never be run.
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Job as BullJob,
   Worker as BullWorker,
   DelayedError,
   type Processor,
-  RateLimitError,
   UnrecoverableError,
-  WaitingError,
   type WorkerOptions,
 } from 'bullmq'
 import { waitAtMost } from '../../kernel/deadline.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { workerBackends } from './backend.ts'
-import type { Queue } from './open-queue.ts'
 
 /** A job as its processor gets it. */
 export type Job = Pick<
@@ -114,7 +111,7 @@ export async function closeWorker(worker: Worker, limitMs: number): Promise<void
   await waitAtMost(limitMs, worker.close())
 }
 
-/** How a job ends when that concerns this job alone. */
+/** How a job ends. */
 export type OwnEnd =
   /** Finished, whatever the outcome of the message: see its record. An answer is kept with the finished job. */
   | { kind: 'done'; answer?: object }
@@ -123,36 +120,7 @@ export type OwnEnd =
   /** It can never be run: kept among the failed ones, with the reason, for inspection. */
   | { kind: 'dead_letter'; reason: string }
 
-export type JobEnd =
-  | OwnEnd
-  /** The whole lane waits; the job goes back to the front and keeps its place. */
-  | { kind: 'lane_waits'; ms: number }
-  /** Finished, and the whole lane waits. */
-  | { kind: 'done_lane_waits'; ms: number }
-
-/** Longest pause of a queue; after that one job checks whether the cooldown is over. */
-const MOST_LIMITED_MS = 30_000
-
 /** Applies an end. Resolves to the answer when the job is done and throws BullMQ's own signal otherwise. */
-export async function endJob(end: JobEnd, job: BullJob, token: string | undefined, queue: Queue): Promise<unknown> {
-  if (end.kind !== 'lane_waits' && end.kind !== 'done_lane_waits') return endOwn(end, job, token)
-  // The cooldown itself is in Redis and checked by every claim; this keeps the lane from taking chunks meanwhile. A
-  // person may end the cooldown between the claim and this line: then it must not last for an hour.
-  const ms = Math.min(end.ms, MOST_LIMITED_MS)
-  // rateLimit would overwrite a longer wait that another chunk of the lane has set a moment ago.
-  const running = await queue.getRateLimitTtl(Number.MAX_SAFE_INTEGER)
-  if (running < ms) await queue.rateLimit(ms)
-  if (end.kind === 'lane_waits') throw new RateLimitError()
-  return undefined
-}
-
-/** Puts a job back to the front of its queue, where another worker takes it at once. */
-export async function returnToQueue(job: Pick<BullJob, 'moveToWait'>, token: string | undefined): Promise<never> {
-  await job.moveToWait(token)
-  throw new WaitingError()
-}
-
-/** Applies an end on a queue that never waits as a whole. */
 export async function endOwn(
   end: OwnEnd,
   job: Pick<BullJob, 'moveToDelayed'>,

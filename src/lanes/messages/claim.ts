@@ -17,9 +17,11 @@ import {
   messageKey,
   messageWaitKey,
   outboxKey,
+  placesKey,
   queuedAgainKey,
   recipientCooldownKey,
   requeueableKey,
+  turnsKey,
 } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 import { observerOf } from '../../redis/observe.ts'
@@ -35,7 +37,7 @@ const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
 const slotScript = defineScript(import.meta.url, 'message-slot')
 
 const claimReply = z.union([
-  z.tuple([z.enum(['done', 'ignored', 'in_doubt', 'stopped', 'gone', 'taken']), stateSchema, z.string()]),
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt', 'stopped', 'gone', 'taken', 'dead']), stateSchema, z.string()]),
   z.tuple([z.literal('done'), stateSchema, z.string(), z.string(), z.coerce.number()], z.number()),
   z.tuple([z.enum(['lane_cooldown', 'recipient_cooldown', 'message_waits', 'too_early']), stateSchema, z.number()]),
 ])
@@ -61,23 +63,23 @@ export interface SlotTerms {
 
 /**
  * The result of a claim. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and its record is
- * gone; `finalizeUnsent` ends it. `taken`: it does not wait any more. For `waitMs` the lane or the recipient may be in a cooldown, the
+ * gone. `dead`: it has a job that is a dead letter. `finalizeUnsent` ends these two. `taken`: it does not wait any more. For `waitMs` the lane or the recipient may be in a cooldown, the
  * message delayed, or its slot too far ahead. With a pace, a claimed message waits for its slot. `isProbe`: the others of the lane
  * wait for its end.
  */
 export type ClaimResult =
-  | { verdict: Verdict | 'stopped' | 'gone' | 'taken'; state: State; slot?: Slot; isProbe?: boolean }
+  | { verdict: Verdict | 'stopped' | 'gone' | 'taken' | 'dead'; state: State; slot?: Slot; isProbe?: boolean }
   | { verdict: 'lane_cooldown' | 'recipient_cooldown' | 'message_waits' | 'too_early'; state: State; waitMs: number }
 
-/** Where a message waits: as a job, or in a chunk, as a place of its campaign's list. */
+/** As what a message waits: as a job of its own, or as a place of its campaign's list. */
 export type WaitsAs = 'job' | 'place'
 
-/** A message to claim for the attempt. Without `from`, whether it waits does not matter. */
+/** A message to claim for the attempt. Without `waitsAs`, whether it waits does not matter. */
 export interface Claim {
   id: MessageId
   attempt: string
   message: NewMessage
-  from?: WaitsAs
+  waitsAs?: WaitsAs
   /** It is not to be sent yet: the claim delays its job for so long. */
   delayMs?: number | undefined
   /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
@@ -97,7 +99,7 @@ export interface ClaimTerms {
   /** With it a request must leave in the slot that comes back, and not before. */
   pace?: Pace
   slots?: SlotTerms
-  /** The worker that has read the jobs of these messages. */
+  /** The worker that has read these messages. */
   reader?: string
 }
 
@@ -182,6 +184,8 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       slots: laneSlotsKey(lane),
       queuedAgain: queuedAgainKey(lane),
       ...laneBacklogKeys(lane),
+      places: placesKey(lane),
+      turns: turnsKey(lane),
       readers: laneReadersKey(lane),
       deaths: jobDeathsKey(lane),
     },
@@ -197,7 +201,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       pace: pace && numbersOf(pace, slots),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
-    claims.map(({ id, attempt, message, from, delayMs, person = message.to }) => ({
+    claims.map(({ id, attempt, message, waitsAs, delayMs, person = message.to }) => ({
       args: {
         ulid: id.ulid,
         attempt,
@@ -206,7 +210,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
         aheadUs: pace?.aheadUs[message.class] ?? 0,
         recipient: nameOfPerson(person),
         newFields: newRecordFields(message),
-        from,
+        waitsAs,
         run: message.run,
         sendAt: message.sendAt,
         delayMs,

@@ -5,7 +5,7 @@ import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { deadLetter, optedOut, personErased, recordLost } from '../../model/messages/outcome.ts'
 import type { Redis } from '../../redis/connect.ts'
-import { campaignPrefix, inDoubtKey, messageKey, outboxKey, requeueableKey } from '../../redis/keys.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, placesKey, requeueableKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScript } from './message-script.ts'
@@ -56,6 +56,7 @@ export async function finalizeUnsent(
       inDoubt: inDoubtKey(lane),
       requeueable: requeueableKey(lane),
       job: laneJobKey(lane, messageId(lane, ulid)),
+      places: placesKey(lane),
     },
     {
       ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },

@@ -12,6 +12,7 @@
 --   delayed      ZSET    ids of jobs that are put off, and when they are due
 --   index        ZSET    segments of the lane's index
 --   closed       STRING  there once the lane's sender was removed
+--   places       ZSET    places of campaigns that wait on the lane
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   name         of the jobs
@@ -26,12 +27,13 @@
 --   oldestMs?    when the first of them was accepted
 --   newestMs?    and the last
 --   untilMs?     until then none of them can have a record
+--   names?       of places that these jobs take the place of
 -- Output: 'OK'; 'closed' when the sender was removed, and nothing was added
 -- include ../archive/scripts/message-index
 -- include ../bullmq/scripts/job-scores
-local waiting, prioritized, counter, delayed, index, closed = unpack(KEYS)
+local waiting, prioritized, counter, delayed, index, closed, places = unpack(KEYS)
 local jobs, name, ids, payloads, times, waits, notBefore, priorities, packedIds, hashes, oldestMs, newestMs,
-  untilMs = unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
+  untilMs, names = unpack(cmsgpack.unpack(ARGV[1]), 1, 14)
 if redis.call('EXISTS', closed) == 1 then return 'closed' end
 
 -- The index first: an id without a message is passed over, a message that no list shows is not found.
@@ -80,4 +82,5 @@ if #ready > 0 then
   local failure = undone(redis.pcall('LPUSH', waiting, unpack(ready)), readyJobs)
   if failure then return failure end
 end
+if names then redis.call('ZREM', places, unpack(names)) end
 return 'OK'

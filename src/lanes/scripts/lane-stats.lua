@@ -8,9 +8,7 @@
 --   active           LIST    jobs: BullMQ's
 --   deadLetters      ZSET    jobs: BullMQ's
 --   meta             HASH    of the queue: BullMQ's
---   chunksWaiting    LIST    chunks, the next one last: BullMQ's
---   chunksDelayed    ZSET    chunks: BullMQ's
---   chunksActive     LIST    chunks: BullMQ's
+--   places           ZSET    places of campaigns that wait, by their turns
 --   cooldown         STRING  when the cooldown of the lane ends (ms)
 --   cooldownReason   STRING  `code|sentence`
 --   inDoubt          ZSET    messages in doubt
@@ -26,21 +24,19 @@
 -- Output: {numbers, next job, its history, next job of a campaign, its history, reason of the cooldown, then number,
 -- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers share one
 -- string: reading a list of them takes a client three times as long.
--- include chunk-places
 -- constants
-local waiting, prioritized, delayed, active, deadLetters, meta, chunksWaiting, chunksDelayed, chunksActive, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
+local waiting, prioritized, delayed, active, deadLetters, meta, places, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
 -- In these states a message has not ended.
 local OPEN = QUEUED .. SENDING .. UNCONFIRMED
 -- Bounds of what is read: this script must take no more than microseconds.
-local CHUNKS_MAX, CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_SAMPLE = 500, 50, 20, 64
+local CAMPAIGNS_MAX, COUNTED_MAX, DOUBT_SAMPLE = 50, 20, 64
 
 local function historyOf(job)
   return job and redis.call('HGET', records .. (string.match(job, '_(%w+)$') or ''), FIELD.history) or ''
 end
 
-local states, remaining, found = {}, {}, redis.call('HGETALL', activeCampaigns)
+local remaining, found = {}, redis.call('HGETALL', activeCampaigns)
 for i = 1, #found, 2 do
-  states[found[i]] = found[i + 1]
   if i < 2 * CAMPAIGNS_MAX then
     local key, left = campaigns .. found[i], 0
     if i < 2 * COUNTED_MAX then
@@ -60,16 +56,8 @@ for i = 1, #found, 2 do
   end
 end
 
-local chunks = {}
-for _, ids in ipairs({
-  redis.call('LRANGE', chunksWaiting, -CHUNKS_MAX, -1),
-  redis.call('ZRANGE', chunksDelayed, 0, CHUNKS_MAX - 1),
-  redis.call('LRANGE', chunksActive, 0, CHUNKS_MAX - 1),
-}) do
-  for _, id in ipairs(ids) do chunks[#chunks + 1] = id end
-end
-local inChunks = #chunks > 0 and placesInChunks(chunks, states, campaigns) or 0
-local chunk = string.match(redis.call('LINDEX', chunksWaiting, -1) or '', '^chunk_(%d+)_')
+-- The campaign that goes next.
+local run = string.match(redis.call('ZRANGE', places, 0, 0)[1] or '', '^%d+')
 
 -- How many of those in doubt are being sent; the rest are unconfirmed. Of very many, a sample is scaled up.
 local doubted = redis.call('ZCARD', inDoubt)
@@ -84,7 +72,7 @@ local numbers = {
   [NUMBER.nowUs] = string.format('%.0f', t[1] * 1000000 + t[2]),
   [NUMBER.transactional] = redis.call('LLEN', waiting),
   [NUMBER.campaign] = redis.call('ZCARD', prioritized),
-  [NUMBER.inChunks] = inChunks,
+  [NUMBER.places] = redis.call('ZCARD', places),
   [NUMBER.delayed] = redis.call('ZCARD', delayed),
   [NUMBER.active] = redis.call('LLEN', active),
   [NUMBER.deadLetters] = redis.call('ZCARD', deadLetters),
@@ -99,7 +87,7 @@ local numbers = {
   [NUMBER.slots] = redis.call('LLEN', slots),
   [NUMBER.lastUs] = redis.call('LINDEX', slots, 0) or 0,
   [NUMBER.firstUs] = redis.call('LINDEX', slots, -1) or 0,
-  [NUMBER.chunkStartedAt] = chunk and states[chunk] == 'running' and redis.call('HGET', campaigns .. chunk, 'started_at') or 0,
+  [NUMBER.placeStartedAt] = run and redis.call('HGET', campaigns .. run, 'started_at') or 0,
 }
 local head = redis.call('LINDEX', waiting, -1)
 local headOfCampaigns = redis.call('ZRANGE', prioritized, 0, 0)[1]

@@ -2,7 +2,7 @@
 // short or empty and still carry a cursor to go on from.
 import type { Sender } from '../../accounts/senders.ts'
 import { archiveOf, type Candidate, type Cursor } from '../../lanes/archive/archive.ts'
-import type { ListSettings } from '../../recipients/message-in-chunk.ts'
+import type { ListSettings } from '../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { findMessage } from './lookup.ts'
@@ -19,7 +19,7 @@ export interface Search {
   /** Where an earlier page ended. */
   after?: Cursor | undefined
   nowMs: number
-  /** Where the lists of campaigns are, for those that wait in chunks. */
+  /** Where the lists of campaigns are, for messages that nobody has claimed. */
   lists: ListSettings
   /** Whether the client is still connected. */
   isWanted?: () => boolean

@@ -1,4 +1,4 @@
-// One message by our id, wherever it is: its record, else the job that nobody has claimed, else its place in a chunk.
+// One message by our id, wherever it is: its record, else the job that nobody has claimed, else its place in the list of a running campaign.
 
 import type { Sender } from '../../accounts/senders.ts'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'
@@ -10,7 +10,7 @@ import { HISTORY } from '../../model/messages/history.ts'
 import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { deadLetter } from '../../model/messages/outcome.ts'
 import { campaignText } from '../../recipients/campaign-content.ts'
-import { findInChunk, type ListSettings } from '../../recipients/message-in-chunk.ts'
+import { findUnclaimed, type ListSettings } from '../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { readRecord } from '../../redis/records.ts'
 
@@ -48,8 +48,8 @@ export async function findMessage(
   if (record) return ofRecord(redis, id, record, nowMs)
   const waiting = await ofJob(redis, id, nowMs)
   if (waiting) return waiting
-  const inChunk = await findInChunk(redis, id, lists)
-  if (inChunk) return ofPayload(redis, id, inChunk, nowMs, false)
+  const unclaimed = await findUnclaimed(redis, id, lists)
+  if (unclaimed) return ofPayload(redis, id, unclaimed, nowMs, false)
   // Claimed and finished between the reads: then the record exists by now.
   const later = await recordOf(redis, id)
   return later ? ofRecord(redis, id, later, nowMs) : undefined

@@ -4,7 +4,7 @@
 import { cachedSender, type Sender } from '../../accounts/senders.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { archiveOf, type InboundMessage } from '../../lanes/archive/archive.ts'
-import type { ListSettings } from '../../recipients/message-in-chunk.ts'
+import type { ListSettings } from '../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type FoundMessage, findMessage, owns } from './lookup.ts'
 import type { Delivery } from './message-schema.ts'

@@ -130,8 +130,8 @@ async function ownTurn(redis: Redis, { lane, ulid }: MessageId): Promise<number 
 }
 
 async function pace(redis: Redis, lane: number, rate: number | undefined): Promise<Waits | null> {
-  const { waiting, inChunks } = await readLaneStats(redis, lane)
-  const all = waiting.transactional + waiting.campaign + inChunks
+  const { waiting, places } = await readLaneStats(redis, lane)
+  const all = waiting.transactional + waiting.campaign + places
   if (all === 0 || rate === undefined) return null
   const sentence = `${all} ${all === 1 ? 'message waits' : 'messages wait'} for this sender, which sends ${rate} a second.`
   return { why: 'pace', until: null, sentence }

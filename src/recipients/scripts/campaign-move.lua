@@ -8,6 +8,8 @@
 --   states    STRING  the states of its recipients
 --   closed    STRING  there once the lane's sender was removed
 --   replied   STRING  which of its recipients have answered
+--   places    ZSET    places of campaigns that wait on the lane
+--   turns     ZSET    their turns
 -- Arguments:
 --   number
 --   allowed   {state, ...}: it is allowed from these
@@ -19,7 +21,8 @@
 --   writes    {name: value}: further fields to write; the value '@now' is the time
 -- Output: {'moved' or 'refused', state, epoch}, or {'closed', state, epoch} when it needs a worker and its sender was
 -- removed; {'missing'} when there is no campaign
-local outbox, campaign, active, counts, states, closed, replied = unpack(KEYS)
+-- include ../../lanes/scripts/places-drop
+local outbox, campaign, active, counts, states, closed, replied, places, turns = unpack(KEYS)
 local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
 local state, epoch = found[1], tonumber(found[2] or '0')
@@ -35,9 +38,14 @@ if isActive and redis.call('EXISTS', closed) == 1 then return { 'closed', state,
 local now = string.format('%.0f', redisNowMs())
 if begins then epoch = epoch + 1 end
 local fields = { 'state', to, 'epoch', epoch, 'beat', now }
-if rewind > 0 then
+local cursor = tonumber(found[3] or '0')
+local next = math.max(0, cursor - rewind)
+-- What waited on the lane is fed again by a resume.
+local dropped = state == 'running' and to ~= state and dropPlaces(places, turns, number)
+if dropped and to == 'paused' then next = math.min(next, dropped) end
+if next < cursor then
   fields[#fields + 1] = 'next'
-  fields[#fields + 1] = math.max(0, tonumber(found[3] or '0') - rewind)
+  fields[#fields + 1] = next
 end
 for name, value in pairs(writes) do
   fields[#fields + 1] = name

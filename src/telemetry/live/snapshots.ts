@@ -123,7 +123,7 @@ export function createSnapshots(redis: Redis) {
   ): SnapshotLane {
     const served = workersAndRedis.served.get(live.lane)
     const { rate, cooldown } = live
-    const waiting = { transactional: live.waiting.transactional, campaign: live.waiting.campaign + live.inChunks }
+    const waiting = { transactional: live.waiting.transactional, campaign: live.waiting.campaign + live.places }
     const all = waiting.transactional + waiting.campaign
     const said = laneState({
       ...{ ...live, waiting: all, inFlight: live.sending, paceUsed: paceUsed(live), sameHeadMs: nowMs - headSinceMs },

@@ -104,7 +104,7 @@ export async function measureLanes(redis: Redis, history: HistoryBuffer): Promis
   )) {
     const backlog = waiting.transactional + waiting.campaign
     if (backlog === 0) continue
-    const oldestAt = oldestOf({ oldest: { ...oldest, chunk: undefined } }) ?? nowMs
+    const oldestAt = oldestOf({ oldest: { ...oldest, place: undefined } }) ?? nowMs
     const oldestSeconds = Math.max(0, nowMs - oldestAt) / 1_000
     history.measure(lane, backlog, oldestSeconds)
     whole.backlog += backlog

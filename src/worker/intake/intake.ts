@@ -31,7 +31,7 @@ import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../../la
 import type { AcceptDeps } from '../../messages/accept/accept-message.ts'
 import { isOperator } from '../../model/accounts/permissions.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
-import type { ListSettings } from '../../recipients/message-in-chunk.ts'
+import type { ListSettings } from '../../recipients/unclaimed-message.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { intakeVerbs, PERSON_ERASED, type VerbDeps } from './verbs.ts'

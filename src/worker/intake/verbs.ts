@@ -24,7 +24,7 @@ import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-mes
 import { deliveryOf, findOwnMessage } from '../../messages/lookup/own-message.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns.ts'
-import type { ListSettings } from '../../recipients/message-in-chunk.ts'
+import type { ListSettings } from '../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** Dependencies of intake jobs, besides those of accepting a message. */

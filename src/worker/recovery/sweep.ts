@@ -16,8 +16,7 @@ import {
   settleDueLanes,
   takeDueLanes,
 } from '../../lanes/due-lanes.ts'
-import { askToReopen, wakeChunkLanes, wakeLanes } from '../../lanes/wake.ts'
-import { MOST_IN_CHUNK } from '../../model/campaigns/pace.ts'
+import { askToReopen, wakeCampaignLanes, wakeLanes } from '../../lanes/wake.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
 import { restingOf } from '../../portfolios/rules.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
@@ -68,9 +67,9 @@ export function createSweep(deps: SweepDeps) {
         redis,
         states.filter(({ backlog }) => backlog > 0).map(({ lane }) => lane),
       )
-      await wakeChunkLanes(
+      await wakeCampaignLanes(
         redis,
-        states.filter(({ chunks }) => chunks > 0).map(({ lane }) => lane),
+        states.filter(({ places }) => places > 0).map(({ lane }) => lane),
       )
       for (const state of states) {
         const { lane, nextSweepAt, nextPollAt, nowMs } = state
@@ -142,7 +141,7 @@ export function createSweep(deps: SweepDeps) {
  * cluster the lane may be on a server with another clock.
  */
 function nextSweepMs(state: SweepState, soonMs: number, nowMs: number): number | undefined {
-  if (state.backlog + state.chunks > 0) return soonMs
+  if (state.backlog + state.places > 0) return soonMs
   const pollAt = state.nextPollAt === undefined ? undefined : state.nextPollAt + POLL_LATE_MS
   const next = earliest(state.nextSweepAt, pollAt)
   return next === undefined ? undefined : Math.max(next - state.nowMs + nowMs, soonMs)
@@ -154,7 +153,7 @@ const TURNS = 3
 
 /** The watchdog, with a limit of `longestMs` for a lane without a slow pace and with nothing in flight. */
 export function createWatchdog(
-  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs' | 'maxInFlight'>; log: Log },
+  deps: { redis: Redis; config: Pick<Config, 'sendTimeoutMs'>; log: Log },
   longestMs = SILENT_MS,
 ) {
   /** Sendable lanes: the next job, and since when it is next. */
@@ -162,11 +161,9 @@ export function createWatchdog(
 
   return {
     /** Checks a lane, every few seconds while it has work. */
-    async see({ lane, head, isHeld, active, chunkHead, activeChunks }: SweepState): Promise<void> {
+    async see({ lane, head, isHeld, active, placeHead, hasInDoubt }: SweepState): Promise<void> {
       await seeHead(lane, 'jobs', isHeld ? undefined : head, active > 0 ? 1 : 0)
-      // All of the current chunk may be in flight before the next one is taken, a share at a time.
-      const shares = Math.ceil(MOST_IN_CHUNK / deps.config.maxInFlight) + 1
-      await seeHead(lane, 'chunks', chunkHead, activeChunks > 0 ? shares : 0)
+      await seeHead(lane, 'places', placeHead, hasInDoubt ? 1 : 0)
     },
 
     forget: (): void => seen.clear(),

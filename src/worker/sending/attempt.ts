@@ -1,8 +1,7 @@
-// One attempt for a claimed message: send in its turn -> judge -> settle. Where the message came from, a job of its own or a
-// chunk of a campaign, makes no difference here.
+// One attempt for a claimed message: send in its turn -> judge -> settle. As what the message waited makes no difference here.
 //
 // Where the process may die, and what happens then:
-// - before the claim: nothing was written; the next worker that takes the job or the chunk finds the message as it was.
+// - before the claim: nothing was written; the next worker that reads the lane finds the message as it was.
 // - after the claim: the record says `sending` under this attempt. The next worker finds that and does not
 //   send: the message is unconfirmed. The sweep finds it as well, job or no job.
 // - after the request left: the same; evidence settles it, or its policy decides.
@@ -11,7 +10,6 @@
 import type { Config } from '../../kernel/config.ts'
 import { acceptedAtMs } from '../../kernel/message-id.ts'
 import { isTracing, type SpanEnd, traceSend, traceSettle } from '../../kernel/tracing.ts'
-import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { SETTLE_WITHIN_MS } from '../../lanes/messages/claim.ts'
 import type { MessageClass } from '../../model/messages/content.ts'
 import {
@@ -23,6 +21,7 @@ import {
   type Problem,
 } from '../../model/messages/outcome.ts'
 import type { ProviderMessage } from '../../model/provider.ts'
+import type { OpenCampaigns } from '../../recipients/open-campaigns.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { observerOf } from '../../redis/observe.ts'
 import type { Candidate } from './candidate.ts'
@@ -30,7 +29,7 @@ import type { InFlightLimit } from './in-flight-limit.ts'
 import type { InTurn, LaneSlots } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { SenderDirectory } from './sender-directory.ts'
-import { bestEffort, isSimplySent, type SettleDeps, settle, settleSent } from './settle.ts'
+import { type AttemptEnd, bestEffort, isSimplySent, type SettleDeps, settle, settleSent } from './settle.ts'
 import type { Uploads } from './uploads.ts'
 
 /**
@@ -52,6 +51,7 @@ export interface SendDeps extends SettleDeps {
   directory: SenderDirectory
   clock: RedisClock
   uploads: Pick<Uploads, 'find' | 'gone'>
+  campaigns: OpenCampaigns
   /** The name of this process. */
   worker: string
   /** Called when a message must not leave: there may be many more of its class on the lane. */
@@ -68,8 +68,8 @@ const MOST_MISSED = 4
 export interface AttemptLane {
   slots: () => Pick<LaneSlots<Candidate>, 'enterAgain' | 'recall'>
   inFlightLimit: () => Pick<InFlightLimit, 'answered'>
-  /** The attempt was settled, and this becomes of its job. */
-  ended: (message: Candidate, end: JobEnd) => Promise<void>
+  /** The attempt was settled, and this becomes of the message. */
+  ended: (message: Candidate, end: AttemptEnd) => Promise<void>
   /** Last of all, settled or not. */
   over: (message: Candidate) => void
 }
@@ -132,7 +132,7 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
     return undefined
   }
 
-  /** Settles, then applies what becomes of the job. */
+  /** Settles, then applies what becomes of the message. */
   async function finish(message: Candidate, outcome: Outcome, tookMs?: number, ended: Ended = UNTRACED): Promise<void> {
     const { id, attempt, names, isProbe, counted, entry, refusal } = message
     const { to, run } = message.message

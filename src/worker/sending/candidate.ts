@@ -2,7 +2,7 @@
 // stages, and what is left in Redis when the process dies in each, are at the head of lane-loop.ts.
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Deadline } from '../../kernel/deadline.ts'
-import type { MessageId } from '../../kernel/message-id.ts'
+import { acceptedAtMs, type MessageId } from '../../kernel/message-id.ts'
 import type { Slot, WaitsAs } from '../../lanes/messages/claim.ts'
 import type { NewMessage } from '../../lanes/messages/new-message.ts'
 import type { MarketingRoute } from '../../model/accounts/sender.ts'
@@ -14,7 +14,7 @@ import type { InLine } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import type { NamedUpload } from './uploads.ts'
 
-/** What a candidate is made from: a job of its own, or a place in a chunk of a campaign. */
+/** What a candidate is made from: a job of its own, or its place in the list of a campaign. */
 export interface Read {
   id: MessageId
   /** Its id as users see it. */
@@ -26,8 +26,10 @@ export interface Read {
   values?: readonly string[] | undefined
   /** The route of its campaign, which overrules that of the sender. */
   route?: MarketingRoute | undefined
-  /** Where it waits before it is claimed. */
-  from: WaitsAs
+  /** As what it waits before it is claimed. */
+  waitsAs: WaitsAs
+  /** When its campaign was made, where that is known: an erasure since then stops it (epoch ms). */
+  erasedSinceMs?: number
   /** The payload of a job of its own. */
   payload: () => SendPayload
   /** The trace that it was accepted in, from its job. */
@@ -41,10 +43,10 @@ export class Candidate implements InLine {
   readonly name: string
   readonly message: NewMessage
   readonly values: readonly string[] | undefined
-  readonly from: WaitsAs
+  readonly waitsAs: WaitsAs
   readonly payload: () => SendPayload
   readonly trace: string | undefined
-  private readonly read: Pick<Read, 'content' | 'route'>
+  private readonly read: Pick<Read, 'content' | 'route' | 'erasedSinceMs'>
   private sender: DirectoryEntry | undefined
 
   // Named: who its person is, what its files are for the provider, and whether it is marketing.
@@ -89,7 +91,7 @@ export class Candidate implements InLine {
     this.name = read.name
     this.message = read.message
     this.values = read.values
-    this.from = read.from
+    this.waitsAs = read.waitsAs
     this.payload = read.payload
     this.trace = read.trace
     this.content = read.content
@@ -116,6 +118,11 @@ export class Candidate implements InLine {
   get entry(): DirectoryEntry {
     if (this.sender === undefined) throw new Error(`${this.name} is in no step`)
     return this.sender
+  }
+
+  /** An erasure of its person since then stops it (epoch ms). */
+  get erasedSinceMs(): number {
+    return this.read.erasedSinceMs ?? acceptedAtMs(this.id.ulid)
   }
 
   get isTransactional(): boolean {

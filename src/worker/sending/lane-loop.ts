@@ -2,7 +2,7 @@
 // moment are read and claimed in one step, and answered ones are settled in one step (lanes/messages/steps.ts). Where a message
 // can be, and what is left of it when the process dies there:
 //
-//   waiting    on its lane in Redis, as a job or in a chunk   as it was
+//   waiting    on its lane in Redis, as a job or a place      as it was
 //   read       here, before its claim                         as it was: reading takes nothing
 //   claimed    here, waits for its slot (lane-slots.ts)        `sending`: the sweep flags it, then its policy decides
 //   in flight  the request is under way                       the same; evidence of the provider settles it
@@ -34,6 +34,8 @@ const LONGEST_TIMER_MS = 86_400_000
 export interface LaneLoop {
   /** There may be something new. */
   wake(): void
+  /** Messages of campaigns have come: they wait for the slots of campaigns, and nobody looks for them before. */
+  fed(): void
   /** Claims nothing for this long. */
   hold(ms: number): void
   /** A place is free. */
@@ -80,6 +82,8 @@ export function createLaneLoop(deps: {
     peekedAt: Number.NEGATIVE_INFINITY,
     slowMs: 0,
   }
+  /** Messages of campaigns have come since the latest full read. */
+  let isFed = false
   let lastWorkAt = performance.now()
   /** For the next delayed job; runs in every mode. */
   let dueTimer: NodeJS.Timeout | undefined
@@ -91,7 +95,7 @@ export function createLaneLoop(deps: {
     const dueAt = mode.name === 'waiting' ? Math.min(now, mode.at) : now
     if (mode.name === 'waiting') clearTimeout(mode.timer)
     mode = { name: 'idle' }
-    if (!(known.isUnread || known.hasMore)) return
+    if (!(known.isUnread || isFed || known.hasMore)) return
     const next =
       known.heldUntil > now
         ? { waitMs: known.heldUntil - now }
@@ -116,7 +120,7 @@ export function createLaneLoop(deps: {
     const taking: Mode = { name: 'taking', isWoken: false }
     mode = taking
     if (next.firstOnly) known.peekedAt = performance.now()
-    else known.isUnread = false
+    else known.isUnread = isFed = false
     try {
       const taken = await deps.take(next)
       known.slowMs = Math.max(known.slowMs * SLOW_KEPT, performance.now() - dueAt)
@@ -174,6 +178,10 @@ export function createLaneLoop(deps: {
 
   return {
     wake,
+    fed: () => {
+      isFed = true
+      goOn()
+    },
     hold,
     freed: () => {
       lastWorkAt = performance.now()

@@ -17,8 +17,8 @@ const NONE: ReadonlyMap<number, number> = new Map()
 
 /**
  * Names the files of all messages of a step at once; most have none. Sets `content` and `uploads`, or `refusal` of those that can
- * never be sent, or `fileWaitMs` of those that wait, also from chunks. Returns the campaigns whose chunks are to be given back, and
- * for how long (ms). Rejects only when Redis is away.
+ * never be sent, or `fileWaitMs` of those that wait. Returns the campaigns that are to be left out, and for how long (ms): nothing of
+ * theirs is claimed meanwhile, except what has a job of its own. Rejects only when Redis is away.
  */
 export async function nameFiles(
   { redis, uploads }: { redis: Redis; uploads: Pick<Uploads, 'find'> },
@@ -46,7 +46,8 @@ export async function nameFiles(
     each.fileWaitMs = waitMs
     const { run } = each.message
     // For lookups only: it may end before the claim, which gets the delay of the job separately.
-    if (each.from !== 'place' || run === undefined) noted.push(delayMessage(redis, each.id, waitMs, waitText(sentence)))
+    if (each.waitsAs !== 'place' || run === undefined)
+      noted.push(delayMessage(redis, each.id, waitMs, waitText(sentence)))
     else if (!waitingRuns.has(run)) {
       waitingRuns.set(run, waitMs)
       // For lookups; a little longer than the wait itself, which is followed by another one.

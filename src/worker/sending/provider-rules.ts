@@ -21,12 +21,13 @@ const MOST_PUT_OFF_MS = 60_000
 /**
  * Checks the rules for all messages of a step at once; most need no check. Sets `counted` of those that may leave,
  * `notBefore` of those that are to be claimed later and `isResting` of those that wait until campaigns may send again; returns how
- * long campaigns send nothing (ms), undefined while they may.
+ * long campaigns send nothing (ms), undefined while they may. Whether any rule is active is asked for before `naming` has set all names.
  */
 export async function checkRules(
   { redis, config: { mostHeld } }: { redis: Redis; config: Pick<Config, 'mostHeld'> },
   { rules }: DirectoryEntry,
   messages: readonly Candidate[],
+  naming: Promise<unknown>,
 ): Promise<number | undefined> {
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
   const isTemplate = ({ message }: Candidate): boolean => isCounted && message.type === 'template'
@@ -36,15 +37,16 @@ export async function checkRules(
   const { lane } = first.id
   const templates = of.filter(isTemplate)
   // Sent in one write, together with the other reads before a claim.
-  const [open, isAsked, rest] = await Promise.all([
-    openWindowsAmong(
-      redis,
-      lane,
-      templates.map(({ allNames }) => allNames),
-    ),
+  const [isAsked, rest] = await Promise.all([
     isCounted || hasActiveRules(redis, rules),
     of.some(({ isTransactional }) => !isTransactional) ? campaignsRest(redis, lane) : undefined,
+    naming,
   ])
+  const open = await openWindowsAmong(
+    redis,
+    lane,
+    templates.map(({ allNames }) => allNames),
+  )
   for (const each of of) each.isResting = rest !== undefined && !each.isTransactional
   const asked = of.filter(({ isResting }) => !isResting)
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))

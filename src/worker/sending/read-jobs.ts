@@ -7,8 +7,9 @@ import { newMessageOf } from '../../lanes/messages/new-message.ts'
 import type { SendDeps } from './attempt.ts'
 import { Candidate } from './candidate.ts'
 
-/** A job becomes a dead letter when this many workers have died after reading it alone. */
-const MOST_DEATHS = 3
+/** A message becomes a dead letter when this many workers have died after reading it alone. */
+export const MOST_DEATHS = 3
+export const reasonOfDeaths = (deaths: number): string => `${deaths} workers died while they read it alone`
 
 /**
  * The messages of these jobs. `isForeign`: some are sealed under a data key that this worker was not started with.
@@ -36,7 +37,7 @@ export async function readJobs(
 
 /** The message of a job, why it can never be sent, or `foreign`: it is sealed under a key of another worker. */
 function readJob(lane: number, job: WaitingJob): { message: Candidate } | { reason: string } | { foreign: true } {
-  if (job.deaths >= MOST_DEATHS) return { reason: `${job.deaths} workers died while they read it alone` }
+  if (job.deaths >= MOST_DEATHS) return { reason: reasonOfDeaths(job.deaths) }
   const id = parseMessageId(job.id)
   if (!id) return { reason: 'the job id is not a message id' }
   // A claim is for one lane: it would find no job for this message.
@@ -57,7 +58,7 @@ function readJob(lane: number, job: WaitingJob): { message: Candidate } | { reas
   const payload: SendPayload = read.data
   const { content, trace, route } = payload
   const message = newMessageOf(payload)
-  const found = { id, name: job.id, from: 'job', message, content, route, trace, payload: () => payload } as const
+  const found = { id, name: job.id, waitsAs: 'job', message, content, route, trace, payload: () => payload } as const
   return { message: new Candidate(found) }
 }
 

@@ -1,6 +1,5 @@
-// Serves one lane: connects its loop, limit, slots, chunks and attempts.
+// Serves one lane: connects its loop, limit, slots and attempts.
 
-import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { reserveSlots } from '../../lanes/messages/claim.ts'
 import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -9,14 +8,13 @@ import type { Candidate } from './candidate.ts'
 import type { createInFlightLimits, InFlightLimit } from './in-flight-limit.ts'
 import { createLaneLoop, type LaneLoop } from './lane-loop.ts'
 import { createLaneSlots, type LaneSlots } from './lane-slots.ts'
-import { createTakenChunks, type TakenChunks } from './send-chunk.ts'
+import type { HeldCampaigns } from './read-places.ts'
 import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
+import type { AttemptEnd } from './settle.ts'
 import { stillWanted } from './still-wanted.ts'
 import { type Taken, takeNext } from './take.ts'
 import { untilWritten } from './until-written.ts'
 
-/** After Redis was away, chunks are taken up again after this. */
-const AWAY_MS = 1_000
 /** A slot in place of a missed one that is further ahead than this is not used: the message goes back to its lane. */
 const MOST_AHEAD_MS = 2_000
 /** Assumed of a lane whose sender is not known yet. */
@@ -27,7 +25,6 @@ export interface Lane {
   loop: LaneLoop
   inFlightLimit: InFlightLimit
   slots: LaneSlots<Candidate>
-  chunks: TakenChunks
   /** Places that a read in progress has reserved. */
   reading: () => number
 }
@@ -46,6 +43,7 @@ export function serveLane(
   let rate: number | undefined
   let reading = 0
   let latestEntry: DirectoryEntry | undefined
+  const held: HeldCampaigns = new Map()
   const slots = createLaneSlots<Candidate>(
     {
       clock: send.clock,
@@ -72,7 +70,6 @@ export function serveLane(
     },
   })
   const inFlightLimit = limits.add(() => loop.freed())
-  const chunks = createTakenChunks(() => loop.wake())
   const loop = createLaneLoop({
     inFlightLimit,
     latestSlotAt: slots.latestAt,
@@ -87,7 +84,7 @@ export function serveLane(
       reading = take.most
       try {
         const found = await senderOrWait(send, lane)
-        if ('laneMs' in found) return waiting(found.laneMs)
+        if ('laneMs' in found) return waitingFor(found.laneMs)
         const { entry } = found
         if (entry) {
           latestEntry = entry
@@ -95,17 +92,13 @@ export function serveLane(
           rate = entry.sender.rate
           inFlightLimit.setPace(pace)
         }
-        const from = { lane, entry, pace, chunks, latestSlot: slots.latest }
+        const from = { lane, entry, pace, held, latestSlot: slots.latest }
         return await takeNext(send, from, take, (claimed) => {
           reading -= 1
           // With a pace each claim has a slot.
           if (claimed.slot) slots.enter(claimed, claimed.slot, pace)
           else attempts.back(claimed)
         })
-      } catch (error) {
-        // If the claim's reply was lost, those messages are skipped when the chunk is taken again.
-        chunks.end({ kind: 'waits', ms: AWAY_MS })
-        throw error
       } finally {
         inFlightLimit.end(reading)
         reading = 0
@@ -113,21 +106,21 @@ export function serveLane(
     },
   })
 
-  function waiting(heldMs: number): Taken {
-    chunks.end({ kind: 'lane_waits', ms: heldMs })
-    return { hasMore: true, hasCampaign: false, heldMs, isPaused: false, dueInMs: undefined }
-  }
-
-  async function ended({ name, from, payload }: Candidate, end: JobEnd): Promise<void> {
-    if (end.kind === 'done' || end.kind === 'dead_letter') return
+  async function ended({ name, waitsAs, payload }: Candidate, end: AttemptEnd): Promise<void> {
+    if (end.kind === 'done') return
     // The cooldown itself is in Redis, and every claim checks it; this spares the lane claims in the meantime.
     if (end.kind !== 'waits') loop.hold(end.ms)
     if (end.kind === 'done_lane_waits') return
-    // Its chunk may have ended long ago.
+    // Its place went with the claim: dying before this line leaves a record that is queued, and the sweep makes the job.
     const ms = end.kind === 'waits' ? end.ms : 0
-    if (from === 'place') await untilWritten(send.redis, () => send.lanes.add(name, payload(), ms))
+    if (waitsAs === 'place') await untilWritten(send.redis, () => send.lanes.add(name, payload(), ms))
     loop.wake()
   }
 
-  return { loop, inFlightLimit, slots, chunks, reading: () => reading }
+  return { loop, inFlightLimit, slots, reading: () => reading }
 }
+
+const waitingFor = (heldMs: number): Taken => ({
+  ...{ hasMore: true, hasCampaign: false, isPaused: false },
+  ...{ heldMs, dueInMs: undefined },
+})

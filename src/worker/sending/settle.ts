@@ -1,4 +1,4 @@
-// Writes the end of an attempt and returns what becomes of its job. Where the process may die: before a write the
+// Writes the end of an attempt and returns what becomes of it. Where the process may die: before a write the
 // message is still `sending` under this attempt, and the sweep finds it; after it only the wait is left to do.
 //
 // Consequences of an outcome are written after it and may fail on their own: a full Redis accepts the step of the message and
@@ -13,7 +13,6 @@ import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { masked } from '../../kernel/masked.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
-import type { JobEnd } from '../../lanes/bullmq/worker.ts'
 import { coolForProbe, endLaneCooldown, endProbing } from '../../lanes/cooldown.ts'
 import { delayMessage } from '../../lanes/messages/claim.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
@@ -68,9 +67,20 @@ export interface Attempted {
   counted?: Counted | undefined
 }
 
+/** What becomes of a message after its attempt. */
+export type AttemptEnd =
+  /** Nothing more, whatever the outcome: see its record. */
+  | { kind: 'done' }
+  /** Only this message waits. */
+  | { kind: 'waits'; ms: number }
+  /** The whole lane waits; the message goes back to the front. */
+  | { kind: 'lane_waits'; ms: number }
+  /** Nothing more, and the whole lane waits. */
+  | { kind: 'done_lane_waits'; ms: number }
+
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
-const DONE: JobEnd = { kind: 'done' }
+const DONE: AttemptEnd = { kind: 'done' }
 
 /** Outcomes that do not show that the provider works. */
 const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set([
@@ -90,7 +100,7 @@ const PAGES_MOST_MS = 300_000
 const BLOCKED_WAIT_MS = 1_000
 
 /**
- * Writes the end of an attempt, however long Redis refuses it, and returns what becomes of its job. Rejects only when a
+ * Writes the end of an attempt, however long Redis refuses it, and returns what becomes of it. Rejects only when a
  * record is not one that Laneway wrote, when Redis is away for ten minutes, or when this worker's connection was closed; the
  * sweep settles it then.
  */
@@ -99,7 +109,7 @@ export async function settle(
   entry: DirectoryEntry,
   message: Attempted,
   outcome: Outcome,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { lane } = message.id
   const isAnswered = !message.isUnasked && !WITHOUT_ANSWER.has(outcome.kind)
   if (isAnswered) deps.backoff.over(lane)
@@ -152,7 +162,7 @@ export async function bestEffort<T>(
   }
 }
 
-function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<JobEnd> {
+function settleAs(deps: SettleDeps, entry: DirectoryEntry, message: Attempted, outcome: Outcome): Promise<AttemptEnd> {
   switch (outcome.kind) {
     case 'sent':
       return sent(deps, entry, message, outcome)
@@ -213,7 +223,7 @@ async function sent(
   { sender, provider, rules }: DirectoryEntry,
   { id, attempt, to, run }: Attempted,
   { providerId, isHeld, knownAs, word }: Of<'sent'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   noteSent(refusals, id, run)
   // The entry was read before the claim, so this message left after the sender was blocked. If the note is lost, the next
   // message that is sent writes it.
@@ -251,7 +261,7 @@ async function failed(
   { sender }: DirectoryEntry,
   message: Attempted,
   outcome: Of<'failed'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { id, run, to } = message
   const { problem } = outcome
   if (run !== undefined) {
@@ -278,7 +288,7 @@ async function fails(
   { redis }: Pick<SettleDeps, 'redis'>,
   { id, attempt }: Attempted,
   problem: Problem,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   await untilWritten(redis, () => recordStatus(redis, id, attempt, 'failed', { problem }))
   return DONE
 }
@@ -287,7 +297,7 @@ async function goesBack(
   { redis, config, log }: SettleDeps,
   { id, attempt, isProbe }: Attempted,
   { problem }: Of<'not_asked'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const how = { counts: false, maxTries: config.maxTries, problem }
   await untilWritten(redis, () => setNotSent(redis, id, attempt, how))
   // The next message becomes the probe.
@@ -299,7 +309,7 @@ async function laneWaits(
   deps: SettleDeps,
   { id, attempt, isProbe }: Attempted,
   outcome: Of<'lane_waits'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { redis, config, backoff, log } = deps
   const { problem } = outcome
   const ms = backoff.waitMs(id.lane, outcome)
@@ -318,7 +328,7 @@ async function campaignsRest(
   deps: SettleDeps,
   { id, attempt, isProbe }: Attempted,
   outcome: Of<'campaigns_rest'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { redis, config, log } = deps
   const { problem } = outcome
   // If this is lost, the next refusal brings it.
@@ -332,7 +342,7 @@ async function messageWaits(
   deps: SettleDeps,
   { id, attempt }: Attempted,
   { problem, retryAfterMs }: Omit<Of<'message_waits'>, 'kind'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { redis, config } = deps
   const tries = ((await untilWritten(redis, () => readMessage(redis, id)))?.tries ?? 0) + 1
   const retryMs = retryAfterMs ?? messageBackoffMs(tries, Math.random())
@@ -346,7 +356,7 @@ async function recipientWaits(
   deps: SettleDeps,
   { id, attempt, to, person = to }: Attempted,
   { problem, leastMs }: Of<'recipient_waits'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { redis, config } = deps
   const cooldown = { of: 'recipient', person, leastMs } as const
   const how = { counts: false, maxTries: config.maxTries, problem, cooldown }
@@ -355,7 +365,7 @@ async function recipientWaits(
   return waitsAfter(deps, id, ('waitMs' in result ? result.waitMs : undefined) ?? 1_000)
 }
 
-async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'sender_blocked'>): Promise<JobEnd> {
+async function senderBlocked(deps: SettleDeps, message: Attempted, outcome: Of<'sender_blocked'>): Promise<AttemptEnd> {
   const { redis, config, log } = deps
   const { problem } = outcome
   const { id, attempt } = message
@@ -373,7 +383,7 @@ async function unconfirmed(
   { bringsEvidence }: DirectoryEntry,
   { id, attempt, isProbe = false }: Attempted,
   outcome: Of<'unconfirmed'>,
-): Promise<JobEnd> {
+): Promise<AttemptEnd> {
   const { redis, config, backoff, log } = deps
   const { problem, coolsLane } = outcome
   // Count before the first await: a success that arrives later resets the streak.
@@ -393,13 +403,13 @@ async function unconfirmed(
 }
 
 /** Like `waits`, but best effort: the record has until when it waits. */
-async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<JobEnd> {
+async function waitsAfter({ redis, log }: SettleDeps, id: MessageId, ms: number): Promise<AttemptEnd> {
   await bestEffort(log, id, () => delayMessage(redis, id, ms))
   return { kind: 'waits', ms }
 }
 
 /** Only this message waits. Dying before its job is put off too is harmless: its claims are refused until then. */
-export async function waits(redis: Redis, id: MessageId, ms: number): Promise<JobEnd> {
+export async function waits(redis: Redis, id: MessageId, ms: number): Promise<AttemptEnd> {
   await delayMessage(redis, id, ms)
   return { kind: 'waits', ms }
 }

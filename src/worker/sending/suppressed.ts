@@ -1,10 +1,10 @@
 // Why a message must not be sent: its recipient has opted out or was erased.
 import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
-import { acceptedAtMs } from '../../kernel/message-id.ts'
 import { optedOut, type Problem, personErased } from '../../model/messages/outcome.ts'
 import { LOOK_GOOD_FOR_MS } from '../../people/opt-outs/opt-out-hold.ts'
 import { optedOutAmong } from '../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
+import { isErased } from '../../recipients/snapshot.ts'
 import type { Redis } from '../../redis/connect.ts'
 import type { Candidate } from './candidate.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
@@ -41,11 +41,16 @@ export async function suppressedAmong(
       account,
       asked.map(({ allNames }) => allNames),
     ),
-    // Each since its own campaign was made: few were erased at all.
+    // Since each campaign was made: few were erased at all.
     Promise.all(
-      erasable.map(async (each) => {
-        const sinceMs = acceptedAtMs(each.id.ulid)
-        if ((await tombstones.erasedOf(account, each.allNames, sinceMs)).size > 0) suppressed.set(each, personErased)
+      Array.from(bySince(erasable), async ([sinceMs, some]) => {
+        const names = some.flatMap(({ allNames }) => allNames)
+        const erased = await tombstones.erasedOf(account, names, sinceMs)
+        // Most often nobody; the list itself was cleared of who was erased after it had been made.
+        for (const each of some) {
+          if (isErased(each.message) || (erased.size > 0 && each.allNames.some((name) => erased.has(name))))
+            suppressed.set(each, personErased)
+        }
       }),
     ),
   ])
@@ -54,4 +59,15 @@ export async function suppressedAmong(
     if (each !== undefined && !suppressed.has(each)) suppressed.set(each, optedOut)
   }
   return suppressed
+}
+
+function bySince(messages: readonly Candidate[]): Map<number, Candidate[]> {
+  const groups = new Map<number, Candidate[]>()
+  for (const each of messages) {
+    const since = each.erasedSinceMs
+    const some = groups.get(since)
+    if (some) some.push(each)
+    else groups.set(since, [each])
+  }
+  return groups
 }

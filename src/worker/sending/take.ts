@@ -1,17 +1,21 @@
-// Takes the next messages of a lane, from jobs and from chunks: reads them, ends those that must not be sent, and claims
-// the others in one step.
+// Takes the next messages of a lane: reads them, ends those that must not be sent, and claims the others in one step. A message with a
+// job of its own and one that waits as a place of its campaign are taken alike. Three trips to Redis in a row: to read, to ask what may
+// keep a message from being sent, to claim.
 //
-// If the process dies before the claim, nothing has changed, because reading takes nothing. After the claim every
-// message is in its record, and the sweep finds it.
+// If the process dies before the claim, nothing has changed, because reading takes nothing; ids of messages that still wait may be in the
+// index, which a list finds on their lane. After the claim every message is in its record, and the sweep finds it.
 import { deadlineIn } from '../../kernel/deadline.ts'
 import { newAttemptId } from '../../kernel/message-id.ts'
+import { formsOf } from '../../kernel/national-forms.ts'
+import { archiveOf } from '../../lanes/archive/archive.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
-import { nextJobs, releaseRead } from '../../lanes/jobs.ts'
+import { readNext, releaseRead } from '../../lanes/jobs.ts'
 import { type Claim, type ClaimResult, claimMessages, ignoreUnreplicated } from '../../lanes/messages/claim.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { setNotSent } from '../../lanes/messages/steps.ts'
 import { type Problem, personErased } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
+import type { Names } from '../../model/people/person.ts'
 import { namesToSendTo } from '../../people/names/names.ts'
 import { refundCount } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -22,7 +26,7 @@ import { classify } from './marketing-routes.ts'
 import { nameFiles } from './message-files.ts'
 import { checkRules } from './provider-rules.ts'
 import { deadLetterJob, readJobs } from './read-jobs.ts'
-import type { TakenChunks } from './send-chunk.ts'
+import { type HeldCampaigns, readPlaces } from './read-places.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { waits } from './settle.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
@@ -30,10 +34,6 @@ import { untilWritten } from './until-written.ts'
 
 /** How long a lane waits if its jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
-/** A paused lane takes its chunks up again when it is resumed, or after this, should it miss that. */
-const PAUSED_MS = 5_000
-/** A lane that waits for longer gives its chunks back, so that nobody holds them meanwhile. */
-const MOST_WAIT_MS = 1_000
 
 /** What to take from a lane. */
 export interface Take {
@@ -53,9 +53,9 @@ export interface Taken {
   /** How long nothing of the lane is to be claimed (ms). */
   heldMs: number | undefined
   isPaused: boolean
-  /** Until the next delayed job is due (ms). */
+  /** Until the next delayed job is due, or a campaign that is left out may be looked at again (ms). */
   dueInMs: number | undefined
-  /** As many jobs were read as were asked for: there may be more like them. */
+  /** As many messages were read as were asked for: there may be more like them. */
   isFull?: boolean
   /** How long campaigns send nothing (ms), while transactional messages go on. */
   campaignsRestMs?: number
@@ -67,7 +67,8 @@ export interface TakenLane {
   /** Its sender; undefined when it has none. */
   entry: DirectoryEntry | undefined
   pace: Pace
-  chunks: TakenChunks
+  /** Campaigns that this worker leaves out for a while. */
+  held: HeldCampaigns
   /** The latest slot of the lane that this worker has got; empty before the first. */
   latestSlot: () => string
 }
@@ -98,70 +99,81 @@ async function takeAndClaim(
   take: Take,
   claimed: (message: Candidate) => void,
 ): Promise<Taken> {
-  const { lane, entry, chunks } = from
+  const { lane, entry, held } = from
   const { redis, worker: by } = deps
   const { most, firstOnly } = take
-  const { jobs, isPaused, hasMore, dueInMs } = await nextJobs(redis, lane, { most, firstOnly, by })
-  const isFull = hasMore || jobs.length >= take.most
+  const next = await readNext(redis, lane, { most, firstOnly, by, held: stillHeld(held) })
+  const { jobs, places, isPaused, dueInMs } = next
+  const isFull = next.hasMore || jobs.length + places.length >= most
   const taken: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused, dueInMs, isFull }
-  if (isPaused) {
-    chunks.end({ kind: 'lane_waits', ms: PAUSED_MS })
-    return taken
-  }
-  const read = await readJobs(deps, lane, jobs, entry !== undefined)
+  if (isPaused) return taken
+  const [read, placed] = await Promise.all([
+    readJobs(deps, lane, jobs, entry !== undefined),
+    readPlaces(deps, lane, next, held),
+  ])
   if (read.isForeign) taken.heldMs = FOREIGN_WAIT_MS
-  const places = take.firstOnly ? [] : chunks.next(placesOf(take.most, read.messages, chunks.waiting()))
-  const messages = [...read.messages.slice(0, take.most - places.length), ...places]
+  const messages = read.messages.concat(placed)
   if (entry === undefined) {
-    // Taken up again, they find that the sender was removed.
-    chunks.end({ kind: 'waits', ms: 1 })
-    if (jobs.length > 0) await releaseRead(redis, lane, by)
-    taken.hasMore = isFull
+    // Once they have jobs, these become dead letters with that reason.
+    await deps.lanes.addMany(placed.map(({ name, payload }) => ({ id: name, payload: payload() })))
+    await releaseRead(redis, lane, by)
+    taken.hasMore = isFull || placed.length > 0
     return taken
   }
   if (messages.length > 0) await claimAll(deps, { ...from, entry, pastMs: take.pastMs }, messages, taken, claimed)
-  else if (jobs.length > 0) await releaseRead(redis, lane, by)
-  taken.hasMore = isFull || chunks.waiting() > 0 || taken.heldMs !== undefined
-  taken.hasCampaign = chunks.waiting() > 0 || messages.some(({ message }) => message.class === 'campaign')
+  else if (jobs.length + places.length > 0) await releaseRead(redis, lane, by)
+  taken.hasMore = isFull || taken.heldMs !== undefined
+  taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
+  const heldMs = leastHeldMs(held)
+  if (heldMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? heldMs, heldMs)
   return taken
 }
 
-/** How many messages of a step come from chunks: the places that jobs leave, at least half of those that transactional ones leave. */
-function placesOf(most: number, jobs: readonly Candidate[], waiting: number): number {
-  const transactional = jobs.filter(({ message }) => message.class === 'transactional').length
-  return Math.min(waiting, Math.max(most - jobs.length, Math.floor((most - transactional) / 2)))
+/** The campaigns that are still left out. */
+function stillHeld(held: HeldCampaigns): readonly number[] {
+  if (held.size === 0) return NOBODY
+  const now = performance.now()
+  for (const [run, until] of held) if (until <= now) held.delete(run)
+  return [...held.keys()]
 }
+
+const NOBODY: readonly number[] = []
+
+/** Until one of them may be looked at again (ms); undefined when none is left out. */
+const leastHeldMs = (held: HeldCampaigns): number | undefined =>
+  held.size === 0 ? undefined : Math.max(1, Math.min(...held.values()) - performance.now())
 
 /** Names, allows and claims the messages of a step, each time all of them together. */
 async function claimAll(
   deps: SendDeps,
-  { lane, entry, pace, chunks, latestSlot, pastMs }: TakenLane & { entry: DirectoryEntry; pastMs: number },
+  { lane, entry, pace, held, latestSlot, pastMs }: TakenLane & { entry: DirectoryEntry; pastMs: number },
   messages: readonly Candidate[],
   taken: Taken,
   claimed: (message: Candidate) => void,
 ): Promise<void> {
   const { redis, config, worker: reader } = deps
   for (const each of messages) each.begin(entry)
-  const [waitingRuns] = await Promise.all([
-    nameFiles(deps, entry, messages),
-    classify(redis, entry, messages),
-    namePeople(redis, entry, messages),
-  ])
-  // From here on, not before: on a busy machine, reading names and files takes as long as this check is valid.
+  const [waitingRuns] = await Promise.all([nameFiles(deps, entry, messages), classify(redis, entry, messages)])
+  // A campaign waits for its file as a whole, and no other with it.
+  for (const [run, ms] of waitingRuns) held.set(run, performance.now() + ms)
+  // From here on, not before: on a busy machine, reading lists and files takes as long as this check is valid.
   for (const each of messages) each.wantedUntil = wantedUntilOf(entry, each)
-  // Both at once, so that a step takes no longer for it. A message that waits for a file is not counted.
+  // All of it leaves in one write. A message that waits for a file is not counted.
+  const naming = namePeople(redis, entry, messages)
   const [waitNoMore, restMs] = await Promise.all([
-    endSuppressed(deps, entry, messages),
+    endSuppressed(deps, entry, messages, naming),
     checkRules(
       deps,
       entry,
       messages.filter(({ fileWaitMs }) => fileWaitMs === undefined),
+      naming,
     ),
+    listPlaces(deps, lane, messages),
   ])
   await refundAll(deps, entry, waitNoMore)
-  // Of those that wait for a file, jobs are delayed by their claim, and places go back with their chunk.
-  const isBack = ({ from, fileWaitMs }: Candidate): boolean => from === 'place' && fileWaitMs !== undefined
-  const wanted = messages.filter((each) => !waitNoMore.has(each) && !each.isResting && !isBack(each))
+  // Of those that wait for a file, jobs are delayed by their claim, and places stay on the lane.
+  const stays = ({ waitsAs, fileWaitMs }: Candidate): boolean => waitsAs === 'place' && fileWaitMs !== undefined
+  const wanted = messages.filter((each) => !waitNoMore.has(each) && !each.isResting && !stays(each))
   if (restMs !== undefined) taken.campaignsRestMs = restMs
   if (wanted.length === 0) await releaseRead(redis, lane, reader)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
@@ -190,7 +202,6 @@ async function claimAll(
         deps.clock.observe(lane, claimedAt, slot.nowMs, answeredAt)
         hasTime = true
       }
-      waitNoMore.add(each)
       each.slot = slot
       each.isProbe = isProbe
       each.until = until
@@ -209,35 +220,57 @@ async function claimAll(
   )
   for (const [each, result] of refusals) {
     const heldMs = await (result instanceof Error ? broken(deps, each, result) : refused(deps, each, result))
-    if (heldMs === undefined) waitNoMore.add(each)
-    else taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
+    if (heldMs !== undefined) taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
     const waitMs = putOffMs(result)
     if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
   }
-  chunks.taken(waitNoMore)
-  for (const run of stoppedRuns(wanted, results)) chunks.end({ kind: 'done' }, run)
-  // Their chunks are given back: nobody holds them meanwhile.
-  for (const [run, ms] of waitingRuns) chunks.end({ kind: 'waits', ms }, run)
-  if (restMs !== undefined) chunks.end({ kind: 'lane_waits', ms: restMs })
-  if (taken.heldMs !== undefined && taken.heldMs > MOST_WAIT_MS) chunks.end({ kind: 'lane_waits', ms: taken.heldMs })
 }
 
-/** Sets `names`: most people have no name but the one in the message. */
-async function namePeople(redis: Redis, { sender }: DirectoryEntry, messages: readonly Candidate[]): Promise<void> {
+/**
+ * Sets `names`, at once to the forms of the recipient's number, which most people have no other name besides. Resolves to the messages
+ * whose people turn out to have others.
+ */
+async function namePeople(
+  redis: Redis,
+  { sender }: DirectoryEntry,
+  messages: readonly Candidate[],
+): Promise<readonly Candidate[]> {
   const people = messages.map(({ message }) => message.to)
-  const names = await namesToSendTo(redis, sender.account, people)
-  for (const [i, found] of names.entries()) {
-    const each = messages[i]
-    if (each !== undefined && found.length > 1) each.names = found
+  for (const each of messages) {
+    const forms = formsOf(each.message.to)
+    if (forms.length > 1) each.names = forms
   }
+  const names = await namesToSendTo(redis, sender.account, people)
+  return messages.filter((each, i) => {
+    const found = names[i]
+    if (found === undefined || isSame(found, each.allNames)) return false
+    each.names = found
+    return true
+  })
+}
+
+const isSame = (some: Names, others: Names): boolean =>
+  some.length === others.length && some.every((name, i) => name === others[i])
+
+/**
+ * Puts the messages of places into the index of their lane, before any of them is claimed; those with jobs are there. Those of one campaign
+ * lie side by side.
+ */
+async function listPlaces({ redis, config }: SendDeps, lane: number, messages: readonly Candidate[]): Promise<void> {
+  const places = messages.filter(({ waitsAs }) => waitsAs === 'place')
+  if (places.length === 0) return
+  const indexed = places.map(({ id, message: { to, validUntil: until, run } }) => ({ ulid: id.ulid, to, until, run }))
+  const first = indexed[0]?.run
+  if (indexed.some(({ run }) => run !== first)) indexed.sort((one, other) => (one.run ?? 0) - (other.run ?? 0))
+  await archiveOf(redis).put({ lane, messages: indexed, retentionMs: config.retentionMs })
 }
 
 /** The claim of a message for a new attempt. */
 function claimOf(each: Candidate): Claim {
-  const { id, message, from, notBefore, names, fileWaitMs } = each
+  const { id, message, waitsAs, notBefore, names, fileWaitMs } = each
   each.attempt = newAttemptId()
   const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-  return { id, message: asked, from, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
+  return { id, message: asked, waitsAs, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
 }
 
 /**
@@ -265,26 +298,21 @@ const putOffMs = (result: ClaimResult | Error): number | undefined =>
     ? result.waitMs
     : undefined
 
-/** Campaigns that do not run. */
-const stoppedRuns = (messages: readonly Candidate[], results: readonly (ClaimResult | Error)[]): ReadonlySet<number> =>
-  new Set(
-    messages.flatMap(({ message: { run } }, i) => {
-      const result = results[i]
-      return run !== undefined && result && 'verdict' in result && result.verdict === 'stopped' ? [run] : []
-    }),
-  )
-
 /**
  * Ends messages whose people were erased or have opted out, and returns them. A message that was claimed before, or is past
- * its validity, is not among them: its claim ends it. If it is claimed after all, it is checked again before it leaves.
+ * its validity, is not among them: its claim ends it. If it is claimed after all, it is checked again before it leaves. All are asked for
+ * under the names that are known at once, and those of `naming` again.
  */
 async function endSuppressed(
   deps: SendDeps,
   entry: DirectoryEntry,
   messages: readonly Candidate[],
+  naming: Promise<readonly Candidate[]>,
 ): Promise<Set<Candidate>> {
   const ended = new Set<Candidate>()
-  for (const [each, problem] of await suppressedAmong(deps, entry, messages)) {
+  const [suppressed, renamed] = await Promise.all([suppressedAmong(deps, entry, messages), naming])
+  const ofRenamed = renamed.length > 0 ? await suppressedAmong(deps, entry, renamed) : suppressed
+  for (const [each, problem] of new Map([...suppressed, ...ofRenamed])) {
     if (await endSuppressedOne(deps, each, problem)) ended.add(each)
     else each.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
   }
@@ -297,19 +325,18 @@ async function endSuppressedOne(
   message: Candidate,
   problem: Problem,
 ): Promise<boolean> {
-  const { id, from, payload } = message
-  if (from === 'job') {
+  const { id, waitsAs, payload } = message
+  if (waitsAs === 'job') {
     return (await cancelMessage({ redis, queues: lanes }, id, config.retentionMs, problem)).verdict === 'done'
   }
   const why = problem.code === personErased.code ? 'erased' : 'opted_out'
-  await finalizeUnsent(redis, id, why, payload(), config.retentionMs)
-  return true
+  return finalizeUnsent(redis, id, why, payload(), config.retentionMs)
 }
 
 /** Handles a refused claim; returns how long the whole lane waits (ms), if it does. */
 async function refused(deps: SendDeps, candidate: Candidate, result: ClaimResult): Promise<number | undefined> {
   const { redis, lanes, config, log } = deps
-  const { id, name, from, payload } = candidate
+  const { id, name, waitsAs, payload } = candidate
   switch (result.verdict) {
     case 'lane_cooldown':
     case 'too_early':
@@ -318,15 +345,17 @@ async function refused(deps: SendDeps, candidate: Candidate, result: ClaimResult
       return undefined
     case 'recipient_cooldown':
     case 'message_waits':
-      if (from === 'job') return undefined
+      if (waitsAs === 'job') return undefined
+      // It waits as a job from now on. Dying in between leaves the place, which another worker takes.
       if (result.verdict === 'recipient_cooldown') await waits(redis, id, result.waitMs)
       await lanes.add(name, payload(), result.waitMs)
       return undefined
     case 'gone':
-      await finalizeUnsent(redis, id, 'gone', payload(), config.retentionMs)
+    case 'dead':
+      await finalizeUnsent(redis, id, result.verdict, payload(), config.retentionMs)
   }
-  // If one must not leave, there may be thousands. Those of a chunk no longer wait; jobs are cleared away.
-  if (from === 'place') return undefined
+  // If one must not leave, there may be thousands. Of places only some seconds' worth wait; jobs are cleared away.
+  if (waitsAs === 'place') return undefined
   log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
   const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
   if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, candidate.message.class)
@@ -334,10 +363,10 @@ async function refused(deps: SendDeps, candidate: Candidate, result: ClaimResult
 }
 
 /** The claim failed. Rejects when Redis is away. */
-async function broken(deps: SendDeps, { id, name, from, payload }: Candidate, error: Error): Promise<undefined> {
+async function broken(deps: SendDeps, { id, name, waitsAs, payload }: Candidate, error: Error): Promise<undefined> {
   if (isRedisAway(error)) throw error
-  if (from === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
+  if (waitsAs === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
   // Whatever is wrong with it, a job of its own ends as a dead letter with this error.
-  deps.log.error({ message: name, err: error }, 'chunk.message_broken')
+  deps.log.error({ message: name, err: error }, 'campaign.message_broken')
   return deps.lanes.add(name, payload()).then(() => undefined)
 }

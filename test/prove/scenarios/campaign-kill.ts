@@ -1,5 +1,5 @@
 // A campaign whose only worker, and with it the fan-out, is killed again and again: each time the cursor in its list has
-// moved, which is at the boundary of a chunk, and in another scenario every two seconds. Every recipient gets the
+// moved, which is when its lane was fed, and in another scenario every two seconds. Every recipient gets the
 // message once or is flagged, and the campaign's figures add up at every reading.
 import { parseCampaignId } from '../../../src/model/campaigns/campaign-id.ts'
 import { findCampaign } from '../../../src/recipients/campaigns.ts'
@@ -18,13 +18,13 @@ const SLOW = 100
 /** In normal size; of a fast lane so many are fed at once that fewer would see one kill. */
 const PEOPLE = 1_000
 const FAST_PEOPLE = 6_000
-/** No multiple of a chunk, so that each kill comes at another place of one. */
+/** No multiple of what is fed at once, so that each kill comes at another place of that. */
 const TAKEN = 37
 
 export const campaignKills: readonly Scenario[] = [
   scenario(
     'campaign-kill',
-    'A campaign whose fan-out is killed with its worker at each chunk boundary reaches everybody once, or flags them.',
+    'A campaign whose fan-out is killed with its worker each time it has fed its lane reaches everybody once, or flags them.',
     ({ cursor, cursorThen }) => cursor > cursorThen,
   ),
   scenario(
@@ -34,8 +34,8 @@ export const campaignKills: readonly Scenario[] = [
     SLOW,
   ),
   scenario(
-    'chunk-kill',
-    'A campaign whose worker is killed in the middle of its chunks reaches everybody once, or flags them.',
+    'campaign-kill-midway',
+    'A campaign whose worker is killed in the middle of what was fed reaches everybody once, or flags them.',
     ({ taken, takenThen }) => taken - takenThen >= TAKEN,
     SLOW,
   ),

@@ -1,10 +1,8 @@
 // A campaign that goes on when the records of its first messages are gone, as after the retention: paused meanwhile, and
-// without a pause but with chunks lost from its lane, so that the list is gone over again. The retention cannot be waited
+// without a pause but with places lost from its lane, so that the list is gone over again. The retention cannot be waited
 // for, so the records are deleted; nothing but the campaign itself knows of those messages then.
-import { laneChunkQueue } from '../../../src/lanes/bullmq/layout.ts'
-import { openBullQueue } from '../../../src/lanes/bullmq/open-queue.ts'
 import { primariesOf } from '../../../src/redis/connect.ts'
-import { lanePrefix, messageKey } from '../../../src/redis/keys.ts'
+import { messageKey, placesKey } from '../../../src/redis/keys.ts'
 import { describeCampaign, isCampaignDone, judgeCampaign, postCampaign, startCampaign } from '../campaign.ts'
 import { recipientsOf } from '../recipients.ts'
 import type { Rig } from '../rig.ts'
@@ -13,7 +11,7 @@ import { eventually } from '../wait.ts'
 
 /** Slow enough that the small run is still going on when the records go. */
 const SLOW = 150
-/** A campaign feeds its chunks a moment ahead. */
+/** A campaign feeds its lane a moment ahead. */
 const FED_WITHIN_MS = 10_000
 const SETTLED = new Set(['s', 'd', 'r', 'f', 'n'])
 
@@ -32,11 +30,11 @@ export const campaignsOutliveRecords: readonly Scenario[] = [
   ),
   scenario(
     'campaign-outlives-records-unpaused',
-    'A campaign that lasts longer than the records of its messages and loses chunks: nobody twice, nobody forgotten.',
+    'A campaign that lasts longer than the records of its messages and loses places of its lane: nobody twice, nobody forgotten.',
     async (rig) => {
-      const gone = await dropRecords(rig)
-      await dropChunks(rig)
-      return gone
+      // First what waits, or all of it may be sent while the records go.
+      await dropPlaces(rig)
+      return dropRecords(rig)
     },
   ),
 ]
@@ -95,13 +93,10 @@ async function dropRecords(rig: Rig): Promise<number> {
   return gone
 }
 
-/** Takes the chunks off the lane that wait there: nothing else of the campaign does. */
-async function dropChunks({ store, tenant }: Rig): Promise<void> {
-  const chunks = openBullQueue(store, laneChunkQueue(tenant.lane), lanePrefix(tenant.lane))
-  // Between two of them there may be none for a moment.
-  if (!(await eventually(async () => (await chunks.getWaitingCount()) > 0, FED_WITHIN_MS, 10))) {
-    throw new Error('no chunk waited on the lane')
+/** Takes the places off the lane that wait there: nothing else of the campaign does. */
+async function dropPlaces({ store, tenant }: Rig): Promise<void> {
+  // There may be none for a moment.
+  if (!(await eventually(async () => (await store.del(placesKey(tenant.lane))) > 0, FED_WITHIN_MS, 10))) {
+    throw new Error('nothing of the campaign waited on the lane')
   }
-  await chunks.drain()
-  await chunks.close()
 }

@@ -54,8 +54,8 @@ async function play(rig: Rig, run: Run): Promise<Finding> {
 }
 
 /**
- * Gives the last recipients jobs of their own without content, as they would have after the chunk that they were in had
- * killed its workers. Returns how many there are.
+ * Gives the last recipients jobs of their own without content, as they would have after they had killed
+ * the workers that read them. Returns how many there are.
  */
 async function breakJobs({ store, tenant }: Rig, name: string, people: readonly string[]): Promise<number> {
   const id = parseCampaignId(name)

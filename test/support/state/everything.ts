@@ -1,6 +1,6 @@
 // All that is kept of somebody or something, whatever it is, with what is in it: for tests of what must not be there, and of
 // what must not have changed.
-import { laneBacklogKeys, laneChunkKeys } from '../../../src/lanes/bullmq/layout.ts'
+import { laneBacklogKeys } from '../../../src/lanes/bullmq/layout.ts'
 import { primariesOf, type Redis } from '../../../src/redis/connect.ts'
 import {
   activeCampaignsKey,
@@ -8,6 +8,7 @@ import {
   galleryKeys,
   inDoubtKey,
   lanePrefix,
+  placesKey,
   queuedAgainKey,
   rootKeys,
   senderKey,
@@ -71,10 +72,9 @@ export async function endlessOf(
 /** Where something can be on a lane that keeps its sender from being removed: puts it there, and takes it away. */
 export function placesOfWork(redis: Redis, lane: number) {
   const { waiting, prioritized, delayed, active } = laneBacklogKeys(lane)
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const lists = { waiting, active, chunksWaiting, chunksActive }
+  const lists = { waiting, active }
   const sorted = {
-    ...{ prioritized, delayed, chunksDelayed },
+    ...{ prioritized, delayed, places: placesKey(lane) },
     ...{ inDoubt: inDoubtKey(lane), queuedAgain: queuedAgainKey(lane) },
   }
   const campaigns = activeCampaignsKey(lane)

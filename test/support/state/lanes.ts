@@ -1,25 +1,22 @@
-// What waits on a lane, messages and chunks of campaigns, and what was given up; ways to put it there, to take it and to
-// lose it.
-import { type Job, Worker } from 'bullmq'
+// What waits on a lane, as jobs and as places of campaigns, and what was given up; ways to put it there, to take it and to lose
+// it.
 import { SEND_JOB } from '../../../src/jobs/send.ts'
-import { newAttemptId, parseMessageId } from '../../../src/kernel/message-id.ts'
+import { parseMessageId } from '../../../src/kernel/message-id.ts'
 import {
   delayedUntil,
   JOB,
   laneBacklogKeys,
-  laneChunkKeys,
-  laneChunkQueue,
   laneDeadLettersKey,
   laneJobKey,
   laneMetaKey,
   laneQueue,
 } from '../../../src/lanes/bullmq/layout.ts'
 import { openQueue, type Queue } from '../../../src/lanes/bullmq/open-queue.ts'
-import { deadLetter, nextJobs } from '../../../src/lanes/jobs.ts'
+import { deadLetter, readNext } from '../../../src/lanes/jobs.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { CorkedRedis } from '../../../src/redis/connections.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
-import { lanePrefix, laneReadersKey } from '../../../src/redis/keys.ts'
+import { lanePrefix, laneReadersKey, placesKey } from '../../../src/redis/keys.ts'
 import { recordAt } from './handles.ts'
 
 type Class = 'transactional' | 'campaign'
@@ -62,6 +59,10 @@ export async function allWaitingOn(redis: Redis, lane: number): Promise<string[]
 /** A name stands in line on the lane, without a job. */
 export const putInLine = (redis: Redis, lane: number, name: string) => redis.lpush(laneBacklogKeys(lane).waiting, name)
 
+/** The message has a job that stands in no line. */
+export const strandJob = (redis: Redis, name: string) =>
+  redis.hset(laneJobKey(laneOf(name), name), { [JOB.name]: SEND_JOB, [JOB.data]: '{}' })
+
 /** How many messages of campaigns wait for their turn on the lane, or are in somebody's hands. */
 export async function campaignBacklogOn(redis: Redis, lane: number): Promise<number> {
   const { prioritized, active } = laneBacklogKeys(lane)
@@ -77,11 +78,8 @@ export async function jobsOn(redis: Redis, lane: number): Promise<string[]> {
   return (await redis.keys(`${prefix}msg_*`)).map((key) => key.slice(prefix.length))
 }
 
-/** Names of everything that stands in the queue of the lane's messages, in that of its chunks, or in both. */
-export async function namesInQueue(redis: Redis, lane: number, of: 'messages' | 'chunks' | 'any'): Promise<string[]> {
-  const parts = { messages: `${laneQueue(lane)}:`, chunks: `${laneChunkQueue(lane)}:`, any: 'lane-' }
-  return redis.keys(`${lanePrefix(lane)}:${parts[of]}*`)
-}
+/** Names of everything that stands in a queue of the lane. */
+export const namesInQueue = (redis: Redis, lane: number): Promise<string[]> => redis.keys(`${lanePrefix(lane)}:lane-*`)
 
 /** What the job of a message holds, as it is kept; undefined when there is none. Other jobs are found by their lane. */
 export async function jobOf(redis: Redis, name: string, lane = laneOf(name)) {
@@ -149,92 +147,18 @@ export const isAboutJobsOf = (lane: number, words: unknown): boolean => JSON.str
 /** The name under which the dashboard shows what waits on the lane. */
 export const shownAs = (lane: number): string => laneQueue(lane)
 
-/** Names of the chunks that wait on the lane, the next one first. */
-export const chunksWaitingOn = async (redis: Redis, lane: number): Promise<string[]> =>
-  (await redis.lrange(laneChunkKeys(lane).chunksWaiting, 0, '-1')).reverse()
+/** Names of the places that wait on the lane, `<campaign>/<place>`, the next one first. */
+export const placesOn = (redis: Redis, lane: number): Promise<string[]> => redis.zrange(placesKey(lane), 0, '-1')
 
-/** Takes chunks of the lane by hand. */
-export const takeChunksByHand = (redis: Redis, lane: number) => takerOf(redis, laneChunkQueue(lane), lanePrefix(lane))
-
-/** Puts something among the chunks of the lane that is none. */
-export async function addAmongChunks(redis: Redis, lane: number, name: string): Promise<void> {
-  const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
-  await queue.add('other', {}, { jobId: name })
-  await queue.close()
-}
-
-/** The lane loses all chunks that wait on it; how many there were. */
-export async function loseChunks(redis: Redis, lane: number): Promise<number> {
-  const { chunksWaiting } = laneChunkKeys(lane)
-  const lost = await redis.lrange(chunksWaiting, 0, '-1')
-  const prefix = `${lanePrefix(lane)}:${laneChunkQueue(lane)}`
-  await redis
-    .multi()
-    .del(chunksWaiting, ...lost.map((job) => `${prefix}:${job}`))
-    .exec()
-  return lost.length
-}
-
-/** The lane loses one chunk. */
-export async function loseChunk(redis: Redis, lane: number, name: string): Promise<void> {
-  const queue = openQueue(redis, laneChunkQueue(lane), lanePrefix(lane))
-  await queue.remove(name)
-  await queue.close()
-}
-
-/** Nobody knows any more that the chunk is in somebody's hands. */
-export const forgetInHand = (redis: Redis, lane: number, name: string) =>
-  redis.lrem(laneChunkKeys(lane).chunksActive, 0, name)
-
-/** These chunks stand on the lane, and no other: they have names and no jobs. */
-export async function putChunks(
-  redis: Redis,
-  lane: number,
-  names: Readonly<Record<'waiting' | 'delayed' | 'inHand', readonly string[]>>,
-): Promise<void> {
-  const { chunksWaiting, chunksDelayed, chunksActive } = laneChunkKeys(lane)
-  const adding = redis.multi().del(chunksWaiting, chunksDelayed, chunksActive)
-  for (const name of names.waiting) adding.lpush(chunksWaiting, name)
-  for (const name of names.inHand) adding.lpush(chunksActive, name)
-  for (const [i, name] of names.delayed.entries()) adding.zadd(chunksDelayed, i, name)
-  await adding.exec()
-}
-
-/** A job that a test has in hand, as a worker has it. */
-export interface InHand {
-  name: string
-  data: unknown
-  finish(): Promise<unknown>
-  giveBack(): Promise<unknown>
-  /** It becomes a dead letter. */
-  giveUp(reason: string): Promise<unknown>
-}
-
-/** Takes jobs of a queue one by one; what `next` has taken is in hand until it is ended. */
-function takerOf(redis: Redis, name: string, prefix: string) {
-  const worker = new Worker(name, null, { connection: redis, prefix, removeOnComplete: { count: 0 } })
-  worker.on('error', () => {})
-  const inHand = (job: Job, token: string): InHand => ({
-    name: job.id ?? '',
-    data: job.data,
-    finish: () => job.moveToCompleted('', token, false),
-    giveBack: () => job.moveToWait(token),
-    giveUp: (reason) => job.moveToFailed(new Error(reason), token),
-  })
-  return {
-    /** What is next on the lane; undefined when nothing may be taken. */
-    async next(): Promise<InHand | undefined> {
-      const token = newAttemptId()
-      const job = await worker.getNextJob(token, { block: false })
-      return job && inHand(job, token)
-    },
-    close: () => worker.close(),
-  }
+/** The lane loses these places, or all that wait on it; how many there were. */
+export async function losePlaces(redis: Redis, lane: number, ...names: string[]): Promise<number> {
+  const lost = names.length > 0 ? names : await placesOn(redis, lane)
+  return lost.length === 0 ? 0 : redis.zrem(placesKey(lane), ...lost)
 }
 
 /** Makes a dead letter of what is next on the lane, as a worker that gives it up does; its name. */
 export async function giveUpNext(redis: Redis, lane: number): Promise<string | undefined> {
-  const { jobs } = await nextJobs(redis, lane, { by: 'a test', most: 1 })
+  const { jobs } = await readNext(redis, lane, { by: 'a test', most: 1 })
   const [job] = jobs
   if (job) await deadLetter(redis, lane, { id: job.id, reason: 'it could not be processed', keptMs: 86_400_000 })
   return job?.id
@@ -246,8 +170,8 @@ function atNextLook(lane: number, seen: (look: () => unknown) => unknown): void 
   const { waiting } = laneBacklogKeys(lane)
   CorkedRedis.prototype.sendCommand = function (this: CorkedRedis, ...args) {
     const [{ name, args: given }] = args
-    // A look has seven keys.
-    if (name !== 'evalsha' || given[2] !== waiting || Number(given[1]) !== 7) return send.apply(this, args)
+    // A look has eight keys.
+    if (name !== 'evalsha' || given[2] !== waiting || Number(given[1]) !== 8) return send.apply(this, args)
     CorkedRedis.prototype.sendCommand = send
     return seen(() => send.apply(this, args))
   }

@@ -1,5 +1,5 @@
 // Queues that belong to no lane: the intake, which other services write into with BullMQ, and those of work in the background.
-import { type Job, type JobsOptions, Queue } from 'bullmq'
+import { type Job, type JobsOptions, Queue, Worker } from 'bullmq'
 import { POLL_QUEUE, pollJobId } from '../../../src/jobs/background.ts'
 import {
   delayedUntil,
@@ -31,6 +31,27 @@ export function intakeQueue(url: string, name: string): Queue {
 
 /** The record of a job of an intake queue. */
 export const intakeJobRecord = (redis: Redis, name: string, id: string) => recordAt(redis, intakeJobKey(name, id))
+
+/** Chunks of a campaign, as layout 1 had them in a queue of the lane: one waits, one waits for its time, one is in hand. */
+export async function putChunks(redis: Redis, lane: number, run: number): Promise<void> {
+  const name = `lane-${lane}-chunks`
+  const queue = openBullQueue(redis, name, lanePrefix(lane))
+  const chunk = (from: number, options: JobsOptions = {}) =>
+    queue.add('chunk', { v: 1, run, from, count: 10 }, { jobId: `chunk_${run}_${from}_10_1_0`, ...options })
+  await chunk(0)
+  const worker = new Worker(name, null, { connection: redis, prefix: lanePrefix(lane) })
+  worker.on('error', () => {})
+  await worker.getNextJob('token', { block: false })
+  await chunk(10)
+  await chunk(20, { delay: 60_000 })
+  await queue.rateLimit(60_000)
+  await worker.close(true)
+  await queue.close()
+}
+
+/** How many keys the lane has of such a queue. */
+export const keysOfChunks = async (redis: Redis, lane: number): Promise<number> =>
+  (await redis.keys(`${lanePrefix(lane)}:lane-${lane}-chunks:*`)).length
 
 /** How many jobs wait in an intake queue. */
 export const waitingInIntake = (redis: Redis, name: string) => redis.llen(intakeKeys(name).waiting)

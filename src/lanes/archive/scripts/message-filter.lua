@@ -25,7 +25,7 @@ for place, ulid in ipairs(ulids) do
       and (not group or f[3] == group) and (not run or tonumber(f[4] or '') == run)
       and (not code or string.sub(f[5] or '', 1, #code) == code)
   else
-    -- It waits, in a job of its own or in a chunk.
+    -- It waits, as a job or as a place of its campaign.
     fits = true
   end
   if fits then found[#found + 1] = place end

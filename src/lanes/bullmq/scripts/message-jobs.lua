@@ -48,7 +48,7 @@ local function endSending(job, id, now, waitMs)
   end
 end
 
--- Deletes the jobs of messages whose sending has ended. A message of a chunk has none.
+-- Deletes the jobs of messages whose sending has ended. A message that waited as a place has none.
 local function writeEnded()
   if #ended == 0 or redis.call('DEL', unpack(ended)) == 0 then return end
   for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end

@@ -1,8 +1,8 @@
 #!lua
 -- Claims messages of a lane, each for one attempt, before its request leaves, and reserves the slot that it leaves in. A
--- message waits as a job, or in a chunk as a place of its campaign's list; both are claimed alike. Refused when Redis is
--- full, on purpose: what cannot be written down must not be sent. Each message is claimed by itself: a fault of one harms
--- no other. Claiming twice with the same attempt is harmless.
+-- message waits as a job, or as a place of its campaign's list; both are claimed alike. Refused when Redis is full, on
+-- purpose: what cannot be written down must not be sent. Each message is claimed by itself: a fault of one harms no other.
+-- Claiming twice with the same attempt is harmless.
 --
 -- Keys:
 --   outbox            STREAM  events of the lane, if anybody wants them
@@ -15,8 +15,10 @@
 --   prioritized       ZSET    ids of jobs that are taken when nothing waits: BullMQ's
 --   delayed           ZSET    ids of jobs and when they are due: BullMQ's
 --   active            LIST    ids of jobs whose messages are being sent: BullMQ's
---   readers           HASH    worker -> jobs that it has read and not claimed yet
---   deaths            HASH    jobs that are read alone
+--   places            ZSET    places of campaigns that wait, by their turns
+--   turns             ZSET    `now` -> the latest turn that was claimed
+--   readers           HASH    worker -> what it has read and not claimed yet
+--   deaths            HASH    what is read alone
 -- Arguments:
 --   lostAfterMs     the sweep takes an attempt for lost after this
 --   retentionMs
@@ -30,7 +32,7 @@
 --   waits           the same of the waits of messages, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, latest: the latest slot that this
 --                   worker got, pastUs: time since then that may still be used}
---   reader?         worker that has read the jobs of these messages, and is done with that
+--   reader?         worker that has read these messages, and is done with that
 --   settleWithinMs  how long an attempt may take to write its end; the last part of lostAfterMs
 -- Arguments of each:
 --   ulid
@@ -40,7 +42,8 @@
 --   aheadUs         a slot is reserved so far ahead at most
 --   recipient       as keys name it
 --   newFields       {field, value, ...}: further fields of a new record
---   from?           `job`: its job is taken, if it waits; `place`: nobody may have claimed it before
+--   waitsAs?        `job` or `place`: as what it waits, and it is taken only if it still does; a place also only if nobody
+--                   has claimed it before and it has no job
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
 --   delayMs?        for which the message is not to be sent
@@ -53,13 +56,14 @@
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written, except that the job is delayed for so long when only this message waits. `too_early`: its slot would
 -- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
+-- {'dead', ...}: a place with a job that is a dead letter; nothing was written, message-finalize.lua ends it.
 -- include message-lifecycle
 -- include message-events
 -- include message-many
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, readers, deaths = unpack(KEYS)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns, readers, deaths = unpack(KEYS)
 local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
   unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 local each = cmsgpack.unpack(ARGV[2])
@@ -69,11 +73,21 @@ trustedNowMs()
 local nowUs = redisNowUs()
 local now = math.floor(nowUs / 1000)
 
--- What all of them need is read at once: cooldowns and waits, existing records, and the positions of jobs.
+-- What all of them need is read at once: cooldowns and waits, existing records and jobs of places, and what waits where.
 local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
+-- Of jobs and of places: the names under which they wait, and whose they are.
+local wanted, wantedAt, placed, placedAt = {}, {}, {}, {}
 for i = 1, #each do
-  asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. each[i][1]
-  known[i] = records .. each[i][1]
+  local ulid, waitsAs = each[i][1], each[i][8]
+  asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. ulid
+  known[#known + 1] = records .. ulid
+  if waitsAs == 'job' then
+    wanted[#wanted + 1] = ids .. ulid
+    wantedAt[wanted[#wanted]] = i
+  elseif waitsAs == 'place' then
+    known[#known + 1] = jobs .. ids .. ulid
+    placed[#placed + 1], placedAt[#placedAt + 1] = each[i][9] .. '/' .. placeOf(ulid), i
+  end
 end
 local found = redis.call('MGET', unpack(asked))
 local probe = found[2]
@@ -82,35 +96,43 @@ local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 local areNew = redis.call('EXISTS', unpack(known)) == 0
 
--- The score of a prioritized job, true for one in the list, nil for one that waits no more.
-local places, wanted, wantedAt = {}, {}, {}
-for i = 1, #each do
-  if each[i][8] == 'job' then
-    wanted[#wanted + 1] = ids .. each[i][1]
-    wantedAt[wanted[#wanted]] = i
+-- Of each: the score of a prioritized job, true for one in the list, `turn` and `name` of a place; nil: it waits no more.
+local standing, names = {}, {}
+if #placed > 0 then
+  local scores = redis.call('ZMSCORE', places, unpack(placed))
+  for j, name in ipairs(placed) do
+    standing[placedAt[j]] = scores[j] and tonumber(scores[j]) or nil
+    names[placedAt[j]] = name
   end
 end
 if #wanted > 0 then
   local scores = redis.call('ZMSCORE', prioritized, unpack(wanted))
   local unseen = 0
   for j, id in ipairs(wanted) do
-    places[wantedAt[id]] = scores[j] or nil
+    standing[wantedAt[id]] = scores[j] or nil
     if not scores[j] then unseen = unseen + 1 end
   end
   if unseen > 0 then
     for _, id in ipairs(redis.call('LRANGE', waiting, -#wanted, -1)) do
       local i = wantedAt[id]
-      if i and not places[i] then
-        places[i] = true
+      if i and not standing[i] then
+        standing[i] = true
         unseen = unseen - 1
       end
     end
     -- Deeper in the list: other workers are reading the jobs before them.
     for _, id in ipairs(wanted) do
       local i = wantedAt[id]
-      if unseen > 0 and not places[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then places[i] = true end
+      if unseen > 0 and not standing[i] and redis.call('LPOS', waiting, id, 'RANK', -1) then standing[i] = true end
     end
   end
+end
+
+-- Places that leave the lane, and the latest of their turns.
+local fromPlaces, latestTurn = {}, 0
+local function leavePlace(name, turn)
+  fromPlaces[#fromPlaces + 1] = name
+  latestTurn = math.max(latestTurn, turn)
 end
 
 local function tooEarly(slotUs, aheadUs)
@@ -119,12 +141,14 @@ local function tooEarly(slotUs, aheadUs)
   if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
 end
 
--- A message that was sent, or must not be, leaves no job behind.
-local function endJob(m)
-  if m.place then dropJob(m.job, m.id, m.place) end
+-- A message that was sent, or must not be, leaves nothing behind where it waited.
+local function endWaiting(m)
+  if not m.at then return end
+  if m.name then leavePlace(m.name, m.at) else dropJob(m.job, m.id, m.at) end
 end
+-- Of a place nothing waits yet: it gets a job, and leaves in the same step (lane-add.lua).
 local function delayMessage(m, ms)
-  if m.place then delayJob(m.job, m.id, m.place, now, ms) end
+  if m.at and not m.name then delayJob(m.job, m.id, m.at, now, ms) end
 end
 
 -- Messages that this step has checked.
@@ -138,28 +162,34 @@ local m = {
 }
 local event = { kind = MOVE.claim }
 local function claim(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, from, run, sendAt, delayMs =
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
     unpack(each[i], 1, 11)
-  local id, place = ids .. ulid, places[i]
+  local id, at, name = ids .. ulid, standing[i], names[i]
   local record, job = records .. ulid, jobs .. id
   local p, exists = load(record, areNew and not seen[ulid])
-  local isTaken
-  if from == 'job' then isTaken = not place or seen[ulid] end
-  if from == 'place' then isTaken = exists or recipientStateOf(campaigns, run, ulid) end
+  local isTaken = waitsAs and (not at or seen[ulid])
+  if name and at and not isTaken then
+    isTaken = exists or recipientStateOf(campaigns, run, ulid)
+    local inJob = not areNew and not isTaken and redis.call('HMGET', job, JOB.name, JOB.failedReason)
+    if inJob and inJob[2] then return { 'dead', QUEUED, '' } end
+    isTaken = isTaken or inJob and inJob[1]
+    -- It was fed although it had been claimed, or has a job of its own.
+    if isTaken then leavePlace(name, at) end
+  end
   -- Unless the same claim is repeated because its reply was lost: then it was this attempt that took it.
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true
-  m.record, m.job, m.id, m.place = record, job, id, place
+  m.record, m.job, m.id, m.at, m.name = record, job, id, at, name
   m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, newFields
   local before = exists and p.state or nil
-  local state = from ~= 'place' and isGone(m, exists)
+  local state = not name and isGone(m, exists)
   if state then return { 'gone', state, '' } end
   if isStopped(m, p, exists, now) then
-    endJob(m)
+    endWaiting(m)
     return { 'stopped', p.state, p.attempt }
   end
   if isExpired(m, p, exists, now) then
-    endJob(m)
+    endWaiting(m)
     return { 'done', p.state, p.attempt }
   end
 
@@ -192,12 +222,12 @@ local function claim(i)
   event.attempt = attempt
   local verdict = step(p, event)
   if verdict == 'ignored' then
-    endJob(m)
+    endWaiting(m)
     return { verdict, p.state, p.attempt }
   end
 
   if verdict == 'in_doubt' then
-    endJob(m)
+    endWaiting(m)
     -- Two claims of one job: the worker that made the first died with it, or was taken for dead.
     settle(m, p, exists, now, before, HISTORY.heldByAnother, attempt, workerLost)
     -- Not before the request of the first attempt must have ended: its worker may only be frozen or cut off from Redis, and
@@ -207,7 +237,12 @@ local function claim(i)
     return { verdict, p.state, p.attempt }
   end
   if before then removeLater(queuedAgain, ulid) end
-  if place then leaveLine(id, place, true) end
+  if name then
+    -- A claim that is repeated finds that it has left.
+    if at then leavePlace(name, at) end
+  elseif at then
+    leaveLine(id, at, true)
+  end
   settle(m, p, exists, now, before, HISTORY.claimed, attempt)
   addLater(inDoubt, now + lostAfterMs, ulid)
   if not pace then return { verdict, p.state, p.attempt } end
@@ -225,11 +260,15 @@ end
 local results = forEach(each, campaigns, claim)
 if lane then lane.write() end
 writeLines()
+if #fromPlaces > 0 then
+  redis.call('ZREM', places, unpack(fromPlaces))
+  redis.call('ZADD', turns, 'GT', latestTurn, 'now')
+end
 if reader then
   redis.call('HDEL', readers, reader)
-  -- A job that left the line has killed nobody who read it.
+  -- What left its line has killed nobody who read it.
   if redis.call('EXISTS', deaths) == 1 then
-    for _, left in ipairs({ fromList, fromSet }) do
+    for _, left in ipairs({ fromList, fromSet, fromPlaces }) do
       if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end
     end
   end

@@ -9,6 +9,7 @@
 --   inDoubt      ZSET    messages of the lane in doubt
 --   requeueable  ZSET    messages of the lane that can be requeued
 --   job          HASH    the message's job in BullMQ
+--   places       ZSET    places of campaigns that wait on the lane
 -- Arguments:
 --   ulid
 --   why          `dead`, `gone`, `erased` or `opted_out`
@@ -21,7 +22,7 @@
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
 -- include message-events
-local outbox, record, inDoubt, requeueable, job = unpack(KEYS)
+local outbox, record, inDoubt, requeueable, job, places = unpack(KEYS)
 local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
@@ -50,6 +51,7 @@ writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
 keepCampaign(campaigns, run, retentionMs)
 redis.call('ZREM', inDoubt, ulid)
+if run then redis.call('ZREM', places, run .. '/' .. placeOf(ulid)) end
 -- A dead letter is kept for people to examine.
 if why ~= 'dead' then redis.call('DEL', job) end
 if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end

@@ -1,8 +1,8 @@
 // Lanes. The command line calls the same functions.
 
 import { assertForSender } from '../../../accounts/check-key.ts'
-import { listSenders, type Sender } from '../../../accounts/senders.ts'
-import { deadLettersOf, laneOf, laneStatuses, pauseLane, resumeLane, setLaneRate } from '../../../lanes/control.ts'
+import { listSenders, type Sender, setSenderRate } from '../../../accounts/senders.ts'
+import { deadLettersOf, laneOf, laneStatuses, pauseLane, resumeLane } from '../../../lanes/control.ts'
 import { endLaneCooldown } from '../../../lanes/cooldown.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
 import { reasonForActivity } from '../../../model/lanes/pause-reason.ts'
@@ -57,7 +57,7 @@ export function laneRoutes({ redis, queues }: { redis: Redis; queues: LaneQueues
     async rate(call) {
       const { rate } = call.body
       call.audit({ detail: `${rate}/s` })
-      await setLaneRate(redis, queues, await ownLane(call), rate)
+      await setSenderRate(redis, await ownLane(call), rate)
       return says(`${rate} messages per second`)
     },
   })

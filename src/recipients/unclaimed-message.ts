@@ -1,5 +1,5 @@
-// Finds unclaimed messages of chunks, of which nothing but their place in the list is stored. Their id names the start of their campaign
-// and that place.
+// Finds unclaimed messages of campaigns, of which nothing but their place in the list is stored. Their id names the start of their
+// campaign and that place.
 
 import type { FileStore } from '../files/store.ts'
 import type { SendPayload } from '../jobs/send.ts'
@@ -18,8 +18,12 @@ export interface ListSettings {
   validityMs: { campaign: number }
 }
 
-/** The content of a message that waits in a chunk of a running campaign; else undefined. */
-export async function findInChunk(redis: Redis, id: MessageId, lists: ListSettings): Promise<SendPayload | undefined> {
+/** The content of a message that waits in a running campaign that has come to its place; else undefined. */
+export async function findUnclaimed(
+  redis: Redis,
+  id: MessageId,
+  lists: ListSettings,
+): Promise<SendPayload | undefined> {
   const { lane, ulid } = id
   const [startedAt, place] = [acceptedAtMs(ulid), placeInId(ulid)]
   for (const number of await startedThen(redis, lane, startedAt, place)) {

@@ -1,9 +1,9 @@
-// Pins: a chunk of a campaign sends to each of its recipients once, however many workers run it and how often, wherever its worker
-// dies, and whatever its lane, its campaign and WhatsApp do meanwhile.
-// Real: Redis, the steps of messages, the worker's part that runs a chunk. The test is WhatsApp.
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+// Pins: places of a campaign are sent to once each, however many workers serve the lane and how often they are fed, wherever a worker
+// dies, and whatever their lane, their campaign and WhatsApp do meanwhile.
+// Real: Redis, the steps of messages, the worker's part that serves a lane. The test is WhatsApp.
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
-import { planChunks } from '../../src/campaigns/fan-out/feed.ts'
+import { spansToFeed } from '../../src/campaigns/fan-out/feed.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
@@ -12,9 +12,9 @@ import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
-import { ACCEPTED, playProduct } from '../support/chunks.ts'
+import { ACCEPTED, playProduct } from '../support/places.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { addDeadLetter } from '../support/state/lanes.ts'
+import { addDeadLetter, placesOn, readLongAgo } from '../support/state/lanes.ts'
 import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
 
 let lives: Lives
@@ -22,7 +22,6 @@ let life: Life
 beforeAll(async () => {
   lives = await startLives()
 })
-afterEach(() => life?.close())
 afterAll(() => lives?.close())
 
 const phones = (count: number, from = 0) => Array.from({ length: count }, (_, i) => String(447_700_000_000 + from + i))
@@ -34,18 +33,19 @@ async function begin(total: number) {
 }
 
 describe('everybody is sent to once', () => {
-  test('when a chunk is run twice', async () => {
+  test('when they are fed twice', async () => {
     const product = await begin(20)
-    expect(await product.run()).toEqual({ kind: 'done' })
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(20))
     expect((await life.describe()).progress).toMatchObject({ sent: 20, queued: 0 })
   })
 
-  test('when two workers run it at the same time', async () => {
+  test('when two workers serve the lane at the same time, and everybody is fed once more meanwhile', async () => {
     const product = await begin(60)
-    await Promise.all([product.run(), product.run()])
-    // What one found in the other's hand is unconfirmed until the other says what came of it.
+    product.answers((_to, nth) => (nth === 20 ? product.feed().then(() => ACCEPTED) : ACCEPTED))
+    await product.feed()
+    await Promise.all([product.serve(), product.serve()])
     expect(product.sent.sort()).toEqual(phones(60))
     expect((await life.describe()).progress).toMatchObject({ sent: 60, queued: 0 })
   })
@@ -55,9 +55,12 @@ describe('everybody is sent to once', () => {
     let isOver = false
     for (let commands = 0; !isOver; commands += 1) {
       const product = await begin(total)
-      await product.runAndDie(commands)
+      await product.feed()
+      await product.serveAndDie(commands)
       isOver = product.sent.length === total && numberOf(await product.states(), 'sent') === total
-      expect(await product.run()).toEqual({ kind: 'done' })
+      // What it had read is left alone for a moment.
+      await readLongAgo(lives.redis, life.lane)
+      expect(await product.run()).toBe('done')
       await life.sweep()
       await life.sweep()
       expect(product.sent.length, `sent to twice after ${commands}`).toBe(new Set(product.sent).size)
@@ -68,14 +71,12 @@ describe('everybody is sent to once', () => {
           true,
         )
       }
-      await life.close()
     }
   })
 })
 
-test.each([2, 3])('%i chunks that begin at once share the room of their lane', async (chunks) => {
-  const each = 30
-  const product = await begin(chunks * each)
+test('as many are in flight as there is room for, and no more', async () => {
+  const product = await begin(60)
   const share = 10
   let inFlight = 0
   let most = 0
@@ -86,14 +87,12 @@ test.each([2, 3])('%i chunks that begin at once share the room of their lane', a
     inFlight -= 1
     return ACCEPTED
   })
-  const spans = Array.from({ length: chunks }, (_, at) => ({ from: at * each, count: each }))
-  await product.runAll(spans, { share })
-  expect(product.sent.sort()).toEqual(phones(chunks * each))
-  // All of it is used, and no more.
+  await product.run({ share })
+  expect(product.sent.sort()).toEqual(phones(60))
   expect(most).toBe(share)
 })
 
-describe('at each message of a chunk', () => {
+describe('at each message', () => {
   test.each([1, 2, 3, 5, 7])('a pause of the lane at the %i. holds, and a resume sends to the others', async (at) => {
     const product = await begin(12)
     product.answers(async (_to, nth) => {
@@ -101,13 +100,12 @@ describe('at each message of a chunk', () => {
       return ACCEPTED
     })
     const share = 2
-    const end = await product.run({ share, rate: 8 })
-    expect(end.kind).toBe('lane_waits')
+    expect(await product.run({ share, rate: 8 })).toBe('lane waits')
     // Those in flight, and what leaves within a second.
     expect(product.sent.length).toBeLessThanOrEqual(at + share + 8)
     await lives.queues.resume(life.lane)
     product.answers(() => ACCEPTED)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(12))
   })
 
@@ -120,9 +118,10 @@ describe('at each message of a chunk', () => {
         return ACCEPTED
       })
       const share = 2
-      expect(await product.run({ share })).toEqual({ kind: 'done' })
+      expect(await product.run({ share })).toBe('done')
       expect(product.sent.length).toBeLessThanOrEqual(at + share)
-      expect(await product.run()).toEqual({ kind: 'done' })
+      expect(await placesOn(lives.redis, life.lane)).toEqual([])
+      expect(await product.run()).toBe('done')
       expect(product.sent.length).toBeLessThanOrEqual(at + share)
       await life.resume()
       await product.run()
@@ -130,13 +129,13 @@ describe('at each message of a chunk', () => {
     },
   )
 
-  test('none leaves when the lane was paused before the chunk was taken up', async () => {
+  test('none leaves when the lane was paused before', async () => {
     const product = await begin(12)
     await lives.queues.pause(life.lane)
-    expect((await product.run()).kind).toBe('lane_waits')
+    expect(await product.run()).toBe('lane waits')
     expect(product.sent).toEqual([])
     await lives.queues.resume(life.lane)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(12))
   })
 
@@ -147,7 +146,7 @@ describe('at each message of a chunk', () => {
         await cancelCampaign({ redis: lives.redis, queue: lives.queue, retentionMs: 1_000_000 }, await life.record())
       return ACCEPTED
     })
-    expect(await product.run({ share: 2 })).toEqual({ kind: 'done' })
+    expect(await product.run({ share: 2 })).toBe('done')
     const { length } = product.sent
     expect(length).toBeLessThanOrEqual(6)
     expect((await life.describe()).progress).toMatchObject({ sent: length, cancelled: 12 - length })
@@ -161,7 +160,7 @@ describe('at each message of a chunk', () => {
       if (nth === 3) await createTombstones(lives.redis, ['secret']).bury(account, person, Date.now(), 1_000_000)
       return ACCEPTED
     })
-    expect(await product.run({ share: 2, rate: 8 })).toEqual({ kind: 'done' })
+    expect(await product.run({ share: 2, rate: 8 })).toBe('done')
     expect(product.sent.sort()).toEqual(phones(11))
     expect((await life.describe()).progress).toMatchObject({ sent: 11, cancelled: 1 })
   })
@@ -185,7 +184,7 @@ describe('at each message of a chunk', () => {
       answered ??= optOutAll(20)
       return ACCEPTED
     })
-    expect(await product.run({ rate: 30 })).toEqual({ kind: 'done' })
+    expect(await product.run({ rate: 30 })).toBe('done')
     const answeredAt = (await answered) ?? 0
     expect(leftAt.filter((at) => at > answeredAt)).toEqual([])
     expect((await life.describe()).progress.cancelled).toBe(20 - leftAt.length)
@@ -227,36 +226,33 @@ describe('at each message of a chunk', () => {
       },
     }
     try {
-      expect((await product.run({ files: slow })).kind).toBe('lane_waits')
+      expect(await product.run({ files: slow })).toBe('lane waits')
     } finally {
       vi.restoreAllMocks()
     }
     expect(product.sent).toEqual([])
   })
 
-  test('a list that cannot be read while the lane is paused pauses the campaign, and nobody is left out afterwards', async () => {
+  test('a list that cannot be read pauses the campaign, and nobody is left out afterwards', async () => {
     const product = await begin(6)
-    await lives.queues.pause(life.lane)
     const unreadable = { ...lives.config.files, sizeOf: () => Promise.reject(new Error('gone')) }
-    expect(await product.run({ files: unreadable })).toEqual({ kind: 'done' })
+    expect(await product.run({ files: unreadable })).toBe('done')
     expect(await life.describe()).toMatchObject({ state: 'paused', reason: expect.stringContaining('cannot be read') })
     await life.resume()
-    expect((await product.run()).kind).toBe('lane_waits')
-    await lives.queues.resume(life.lane)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(6))
   })
 
-  test('a stop of the worker gives the chunk back, and another one goes on', async () => {
+  test('a stop of the worker leaves what it has not claimed, and another one goes on', async () => {
     const product = await begin(12)
     const stop = new AbortController()
     product.answers((_to, nth) => {
       if (nth === 3) stop.abort()
       return ACCEPTED
     })
-    expect(await product.run({ share: 2, stopping: stop.signal })).toEqual({ kind: 'back' })
+    expect(await product.run({ share: 2, stopping: stop.signal })).toBe('stopped')
     expect(product.sent.length).toBeLessThan(12)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.serve()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(12))
   })
 })
@@ -267,41 +263,29 @@ describe('what cannot be sent now', () => {
     const [, second] = phones(2)
     const refused = { kind: 'answered', status: 400, readable: true, code: 131_056, subcode: undefined } as const
     product.answers((to) => (to === second ? { ...refused, text: 'slow', retryAfterMs: undefined } : ACCEPTED))
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(await product.jobs()).toEqual([life.messages[1]?.ulid])
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(6).filter((phone) => phone !== second))
     expect((await life.describe()).progress).toMatchObject({ sent: 5, queued: 1 })
   })
 
-  test('waits while the provider is away: what was tried in jobs of its own, the others in the chunk', async () => {
+  test('waits while the provider is away: what was tried in jobs of its own, the others as they were', async () => {
     const product = await begin(30)
     product.answers(() => ({ kind: 'never_left', cause: 'refused' }))
-    const end = await product.run()
-    expect(end.kind).toBe('lane_waits')
+    expect(await product.run()).toBe('lane waits')
     const tried = numberOf(await product.states(), 'queued')
     expect(tried).toBeGreaterThan(0)
     expect(tried).toBeLessThan(30)
     expect(await product.jobs()).toHaveLength(tried)
-    expect((await product.run()).kind).toBe('lane_waits')
+    expect(await placesOn(lives.redis, life.lane)).toHaveLength(30 - tried)
     expect(numberOf(await product.states(), undefined)).toBe(30 - tried)
     product.answers(() => ACCEPTED)
     await endCooldowns(lives.redis, life.lane)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     await life.work(tried, 'sent')
     expect(product.sent.length + life.ledger.size).toBe(30)
     expect((await life.describe()).progress).toMatchObject({ sent: 30, queued: 0 })
-  })
-
-  test('gets a job of its own when workers have died over the chunk', async () => {
-    const product = await begin(5)
-    await product.run({ count: 2 })
-    expect(await product.run({ crashes: 2 })).toEqual({ kind: 'done' })
-    expect(product.sent).toHaveLength(2)
-    expect(await product.jobs()).toEqual(life.messages.slice(2).map(({ ulid }) => ulid))
-    // Nobody takes up by the chunk what may be to blame.
-    expect(await product.run()).toEqual({ kind: 'done' })
-    expect(product.sent).toHaveLength(2)
   })
 
   test('ends failed when its own job is a dead letter', async () => {
@@ -309,20 +293,20 @@ describe('what cannot be sent now', () => {
     const [first] = life.messages
     const name = messageId(life.lane, first?.ulid ?? '')
     await addDeadLetter(lives.redis, name, 'no', 1)
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(await product.states()).toEqual(['failed', 'sent', 'sent'])
   })
 
-  test('expires with its chunk, in the figures as well', async () => {
+  test('expires where it waits, in the figures as well', async () => {
     const product = await begin(40)
     await campaignRecord(lives.redis, life.id).change({ resumed_at: 1 })
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent).toEqual([])
     expect((await life.describe()).progress).toMatchObject({ expired: 40, queued: 0 })
   })
 })
 
-describe('a message that waits in a chunk', () => {
+describe('a message that waits as a place', () => {
   const first = () => life.messages[0] ?? { lane: 0, ulid: '' }
   const fed = () => campaignRecord(lives.redis, life.id).change({ next: life.total })
 
@@ -336,11 +320,11 @@ describe('a message that waits in a chunk', () => {
     expect(await look()).toBeUndefined()
   })
 
-  test('is cancelled by its id, and the chunk sends to the others', async () => {
+  test('is cancelled by its id, and the others are sent', async () => {
     const product = await begin(3)
     await fed()
     expect(await cancelWherever(lives, first())).toEqual({ verdict: 'done', state: 'cancelled' })
-    expect(await product.run()).toEqual({ kind: 'done' })
+    expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(2, 1))
     expect((await life.describe()).progress).toMatchObject({ cancelled: 1, sent: 2 })
   })
@@ -355,38 +339,15 @@ describe('a message that waits in a chunk', () => {
   })
 })
 
-describe('the chunks of a list', () => {
-  const plan = (states: string, room: number, size: number, isEnd = true) =>
-    planChunks(
-      Array.from(states, (state) => (state === '.' ? undefined : 'sent')),
-      { room, size, isEnd },
-    )
-
-  test('are of one size, the last one of what is left', () => {
-    expect(plan('.......', 100, 3)).toEqual({
-      chunks: [
-        { from: 0, count: 3 },
-        { from: 3, count: 3 },
-        { from: 6, count: 1 },
-      ],
-      fed: 7,
-      end: 7,
-    })
-  })
-
-  test('pass over recipients who have a state, and count nobody twice', () => {
-    expect(plan('.xx..x.xx', 100, 2)).toEqual({
-      chunks: [
-        { from: 0, count: 4 },
-        { from: 4, count: 3 },
-      ],
-      fed: 4,
-      end: 9,
-    })
-  })
-
-  test('are never more than there is room for', () => {
-    expect(plan('.......', 5, 3)).toEqual({ chunks: [{ from: 0, count: 3 }], fed: 3, end: 3 })
-    expect(plan('..', 100, 3, false)).toEqual({ chunks: [], fed: 0, end: 0 })
-  })
+test('those without a state are fed, as many as there is room for', () => {
+  const states = Array.from('.xx..x.xx.', (state) => (state === '.' ? undefined : ('sent' as const)))
+  const [one, two, three] = [
+    { from: 0, count: 1 },
+    { from: 3, count: 2 },
+    { from: 6, count: 1 },
+  ]
+  expect(spansToFeed(states, 4)).toEqual({ spans: [one, two, three], fed: 4, end: 9 })
+  expect(spansToFeed(states, 2)).toEqual({ spans: [one, { from: 3, count: 1 }], fed: 2, end: 4 })
+  expect(spansToFeed(states, 0)).toEqual({ spans: [], fed: 0, end: 0 })
+  expect(spansToFeed(states, 100)).toMatchObject({ fed: 5, end: 10 })
 })

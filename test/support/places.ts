@@ -1,32 +1,29 @@
-// Running a chunk of a campaign as a worker does, with a WhatsApp that the test plays.
-
+// Sending a campaign's places as a worker does, with a WhatsApp that the test plays.
 import { findSender } from '../../src/accounts/senders.ts'
 import type { FileStore } from '../../src/files/store.ts'
-import type { Chunk } from '../../src/jobs/chunk.ts'
 import { parseMessageId } from '../../src/kernel/message-id.ts'
+import { laneCooldown } from '../../src/lanes/cooldown.ts'
+import { addPlaces, countPlaces, type Span } from '../../src/lanes/places.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { isLanePaused } from '../../src/lanes/stats.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
 import type { Departure } from '../../src/model/provider.ts'
-import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
 import { readRecipientStates } from '../../src/recipients/recipient-states.ts'
+import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { type ChunkEnd, sendChunk } from '../../src/worker/sending/send-chunk.ts'
 import type { Life, Lives } from './campaign-lives.ts'
 import { interceptCommands } from './redis.ts'
 import { laneOf, sendingTo } from './sending.ts'
 import { allWaitingOn } from './state/lanes.ts'
+import { eventually } from './wait.ts'
 
 /** Answers to the `nth` request, from 1, to this number. */
 export type ChatProduct = (to: string, nth: number) => CallEnd | Promise<CallEnd>
 
 export const ACCEPTED: CallEnd = { kind: 'accepted', providerId: 'p' }
 
-/** How a chunk is run. */
+/** How places are sent. */
 interface How {
-  /** Place of its first recipient. */
-  from?: number
-  count?: number
-  crashes?: number
   /** Messages in flight at once. */
   share?: number
   stopping?: AbortSignal
@@ -36,6 +33,9 @@ interface How {
   /** Where the campaign's list is read. */
   files?: FileStore
 }
+
+/** Nothing waits any more, the lane is paused or in a cooldown, or the worker was stopped; nothing is in flight. */
+export type RunEnd = 'done' | 'lane waits' | 'stopped'
 
 export type Product = Awaited<ReturnType<typeof playProduct>>
 
@@ -49,17 +49,20 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
   let asked = 0
   let answers = answer
 
-  async function run({ from = 0, count = life.total - from, ...how }: How = {}): Promise<ChunkEnd> {
-    const [end] = await runAll([{ from, count }], how)
-    if (end === undefined) throw new Error('no chunk')
-    return end
+  const feed = (span: Span = { from: 0, count: life.total }): Promise<void> => addPlaces(lives.redis, life.id, [span])
+
+  /** Whether the lane may not send now. */
+  async function isHeld(): Promise<boolean> {
+    const { redis } = lives
+    return (
+      (await isLanePaused(redis, life.lane)) ||
+      (await laneCooldown(redis, life.lane, await redisNowMs(redis, 'any'))) !== undefined
+    )
   }
 
-  /** Runs chunks at the same time in one worker. */
-  async function runAll(spans: readonly { from: number; count: number }[], how: How = {}): Promise<ChunkEnd[]> {
-    const { crashes = 0, share = 4, rate = 100_000, files = config.files } = how
+  /** A worker serves the lane until there is nothing more to do. */
+  async function serve({ share = 4, rate = 100_000, files = config.files, ...how }: How = {}): Promise<RunEnd> {
     const redis = how.redis ?? lives.redis
-    const campaigns = createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign })
     const lanes = how.redis ? openLaneQueues(how.redis) : queues
     const provider = {
       async send(_sender: unknown, { to }: { to: string }, _timeoutMs: number, at?: Departure): Promise<CallEnd> {
@@ -71,17 +74,25 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
         return end
       },
     }
-    const deps = sendingTo({ redis, lanes, config }, { ...sender, rate }, provider)
+    const deps = sendingTo({ redis, lanes, config, files }, { ...sender, rate }, provider)
     const served = laneOf(deps, life.lane, share)
-    how.stopping?.addEventListener('abort', () => served.chunks.close())
-    const ran = spans.map((span) => {
-      const chunk: Chunk = { v: 1, run: life.id.number, ...span }
-      return sendChunk({ ...deps, campaigns }, { lane: life.lane, chunk, crashes, chunks: served.chunks })
-    })
+    how.stopping?.addEventListener('abort', () => served.loop.stop())
+    served.loop.wake()
     try {
-      const ends = await Promise.all(ran)
-      await served.idle()
-      return ends
+      const ended = async (): Promise<RunEnd | undefined> => {
+        if (redis.status === 'end' || how.stopping?.aborted) return 'stopped'
+        if (served.inFlightLimit.running() > 0) return undefined
+        if ((await countPlaces(lives.redis, life.lane)) === 0) return 'done'
+        if (await isHeld()) return 'lane waits'
+        // As the message does that wakes a lane.
+        served.loop.fed()
+        return undefined
+      }
+      const end = await eventually(ended, 'the lane has nothing to do', 30_000)
+      served.loop.stop()
+      // What is in flight is settled, unless its connection is gone.
+      if (redis.status !== 'end') await served.idle()
+      return end
     } finally {
       served.loop.stop()
       if (how.redis) await lanes.close()
@@ -90,8 +101,14 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
 
   return {
     sent,
-    run,
-    runAll,
+    feed,
+    serve,
+
+    /** Feeds all recipients, or these, and serves the lane. */
+    async run({ span, ...how }: How & { span?: Span } = {}): Promise<RunEnd> {
+      await feed(span)
+      return serve(how)
+    },
 
     /** Answers otherwise from now on. */
     answers(next: ChatProduct): void {
@@ -99,7 +116,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     },
 
     /** The worker loses its connection at its n-th command and is heard of no more. */
-    async runAndDie(commands: number): Promise<void> {
+    async serveAndDie(commands: number): Promise<void> {
       const redis = connectWithRetry(lives.url)
       redis.on('error', () => {})
       await new Promise((resolve) => redis.once('ready', resolve))
@@ -109,7 +126,7 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
         if (left === -1) redis.disconnect()
         return send()
       })
-      await run({ redis }).catch(() => {})
+      await serve({ redis }).catch(() => {})
       redis.disconnect()
     },
 

@@ -1,0 +1,42 @@
+#!lua
+-- Puts places of a running campaign's list on its lane, except those that wait there already. Refused when Redis is full.
+--
+-- Turns are start-time fair queueing: each place gets the turn after the one before it of its campaign, or after the one
+-- that the lane has come to, whichever is later. So campaigns that share a lane get equal parts of it, whatever their
+-- sizes and whoever came first, and a campaign that had nothing there makes up for nothing.
+--
+-- Keys:
+--   places    ZSET    places of campaigns that wait, by their turns
+--   turns     ZSET    campaign -> the turn of its latest place; `now` -> the latest turn that was claimed
+--   campaign  HASH
+-- Arguments:
+--   run       number of the campaign
+--   spans     {first place, how many, ...}
+-- Output: how many places were added; -1 when the campaign does not run
+local places, turns, campaign = unpack(KEYS)
+local run, spans = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local KEPT_MS = 604800000
+if redis.call('HGET', campaign, 'state') ~= 'running' then return -1 end
+
+local names = {}
+for i = 1, #spans, 2 do
+  for place = spans[i], spans[i] + spans[i + 1] - 1 do names[#names + 1] = run .. '/' .. place end
+end
+local isEmpty = redis.call('EXISTS', places) == 0
+-- Everybody has had what was theirs: turns begin anew.
+if isEmpty then redis.call('DEL', turns) end
+local latest = redis.call('ZMSCORE', turns, run, 'now')
+local turn = math.max(tonumber(latest[1] or 0), tonumber(latest[2] or 0))
+local waits = isEmpty and {} or redis.call('ZMSCORE', places, unpack(names))
+local adding = {}
+for i, name in ipairs(names) do
+  if not waits[i] then
+    turn = turn + 1
+    adding[#adding + 1], adding[#adding + 2] = turn, name
+  end
+end
+if #adding == 0 then return 0 end
+redis.call('ZADD', places, unpack(adding))
+redis.call('ZADD', turns, turn, run)
+redis.call('PEXPIRE', turns, KEPT_MS)
+return #adding / 2
