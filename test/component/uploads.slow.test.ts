@@ -24,6 +24,7 @@ import { createUploads } from '../../src/worker/sending/uploads.ts'
 import { silentLog } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { anySender } from '../support/sending.ts'
+import { galleryOf } from '../support/state/accounts.ts'
 import { uploadOf } from '../support/state/messages.ts'
 import { pngWith } from '../support/uploads.ts'
 import { eventually } from '../support/wait.ts'
@@ -306,6 +307,20 @@ test('waits while the store of files is away or full, and fails once the bytes a
     kind: 'refused',
     problem: { code: 'gallery_file_gone' },
   })
+})
+
+test('of a file whose record cannot be read waits until a person has mended it, and stops no other file', async () => {
+  const [broken, fine, lane] = [await newFile(), await newFile(), newLane()]
+  await galleryOf(redis, account).file(broken.id).drop('hash')
+  const { uploads: all, entryOf } = workerWith()
+  const unreadable = { kind: 'waits', problem: { code: 'file_unreadable' } }
+  const [found] = await Promise.all([all.find(entryOf(lane), broken.id), all.settled(entryOf(lane), fine.id, 60_000)])
+  expect(found).toMatchObject(unreadable)
+  expect(await all.find(entryOf(lane), fine.id)).toMatchObject({ kind: 'ready' })
+
+  await galleryOf(redis, account).file(broken.id).change({ hash: broken.hash })
+  const ready = async () => (await all.find(entryOf(lane), broken.id)).kind === 'ready'
+  await eventually(ready, 'it is read again', 60_000)
 })
 
 test('of bytes that are fewer than their record says is never half made', async () => {

@@ -25,13 +25,14 @@ import { UPLOADS_AT_ONCE } from '../../providers/cloud-upload.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
+import { CorruptRecordError } from '../../redis/records.ts'
 import { stopSender } from '../../reports/act-on-problem.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 
 /** A file as a message of one sender can name it. */
 export type SendableFile =
   | { kind: 'ready'; source: { id: string } | { link: string }; hash: string; name: string }
-  /** Not now: it is being uploaded, or an upload went wrong. `ms`: when to try again. */
+  /** Not now: it is being uploaded, an upload went wrong, or its record is broken. `ms`: when to try again. */
   | { kind: 'waits'; ms: number; problem: Problem }
   /** Never: it is not kept any more, or WhatsApp refuses it. */
   | { kind: 'refused'; problem: Problem }
@@ -56,12 +57,15 @@ const gone: Problem = {
   sentence: 'The file of the gallery is not kept any more.',
 }
 const underWay: Problem = { code: 'uploading', sentence: 'The file is being uploaded to WhatsApp.' }
+const unreadableFile: Problem = {
+  code: 'file_unreadable',
+  sentence: 'The record of the gallery file is broken.',
+}
 const noAddress: Problem = {
   code: 'no_public_url',
   sentence: 'The provider fetches files by their public address, and LANEWAY_PUBLIC_URL is not set.',
 }
 
-const knownFile = cached(FILE_KEPT_MS, findFile)
 const knownUpload = cached(KNOWN_MS, async (redis: Redis, lane: number, hash: string) => {
   const found = await findUpload(redis, { lane, hash }, Date.now())
   // An upload that is missing may be there in a moment.
@@ -85,13 +89,24 @@ export function createUploads(deps: UploadDeps) {
   const stopping = new AbortController()
   const slots = createAccountSlots(UPLOADS_AT_ONCE)
 
+  /** `unreadable` is cached as well, so that it is logged now and then and not for each message. */
+  const knownFile = cached(FILE_KEPT_MS, (connection, account: number, id: number) =>
+    findFile(connection, account, id).catch((error: unknown) => {
+      if (!(error instanceof CorruptRecordError)) throw error
+      log.error({ account, file: id, err: error }, 'upload.unreadable')
+      return 'unreadable' as const
+    }),
+  )
+
   /**
-   * How a message of the sender can name the file. Starts its upload if it needs one, and does not wait for it. Rejects only
-   * when Redis is away.
+   * How a message of the sender can name the file. Starts its upload if it needs one, and does not wait for it. Messages of a
+   * file whose record is broken wait until a person has mended it: a rejection would stop the whole lane. Rejects only when
+   * Redis is away.
    */
   async function find(entry: DirectoryEntry, id: number): Promise<SendableFile> {
     const file = await knownFile(redis, entry.sender.account, id)
     if (file === undefined) return { kind: 'refused', problem: gone }
+    if (file === 'unreadable') return { kind: 'waits', ms: LOOK_AGAIN_MS, problem: unreadableFile }
     const { hash, name } = file
     if (entry.provider.upload === undefined) {
       const { publicUrl } = deps.config
@@ -201,7 +216,7 @@ export function createUploads(deps: UploadDeps) {
   /** The file store is away, or has lost the file. */
   async function unreadable(of: UploadedContent, file: GalleryFile, error: unknown): Promise<void> {
     const isGone = error instanceof FileMissingError
-    const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : 'file_unreadable'
+    const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : unreadableFile.code
     const sentence = isGone ? 'The bytes of the file are gone.' : 'The file cannot be read from where files are kept.'
     log.error({ lane: of.lane, file: file.id, err: error }, 'upload.unreadable')
     await backOffUpload(redis, of, { outcome: isGone ? 'refused' : 'waits', code, sentence })
