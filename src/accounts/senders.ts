@@ -118,25 +118,47 @@ export const laneIdsOf = async (redis: Redis, account: number): Promise<number[]
 
 /** The account's senders; without an account, those of all. */
 export const listSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
-  readSenders(redis, await lanesOf(redis, account))
+  readSenders(
+    redis,
+    (await lanesOf(redis, account)).map(({ lane }) => lane),
+  )
 
-async function lanesOf(redis: Redis, account: number | undefined): Promise<number[]> {
-  const lanes = Object.entries(await redis.hgetall(rootKeys.lanes))
-  const ids = lanes.filter(([, owner]) => account === undefined || Number(owner) === account).map(([id]) => Number(id))
-  return ids.sort((a, b) => a - b)
+interface OwnedLane {
+  lane: number
+  account: number
 }
 
-/** The same, without unreadable records: one of them must not stop work for the others. */
-export async function listReadableSenders(redis: Redis, account?: number): Promise<Sender[]> {
+async function lanesOf(redis: Redis, account: number | undefined): Promise<OwnedLane[]> {
+  const all = Object.entries(await redis.hgetall(rootKeys.lanes))
+  const lanes = all.map(([lane, owner]) => ({ lane: Number(lane), account: Number(owner) }))
+  return lanes.filter((each) => account === undefined || each.account === account).sort((a, b) => a.lane - b.lane)
+}
+
+/** A sender whose record cannot be read, and why. */
+export interface BrokenSender extends OwnedLane {
+  error: CorruptRecordError
+}
+
+/** The same, with unreadable records apart: one of them must not stop work for the others. */
+export async function sortSenders(
+  redis: Redis,
+  account?: number,
+): Promise<{ senders: Sender[]; broken: BrokenSender[] }> {
+  const broken: BrokenSender[] = []
   const found = await Promise.all(
-    (await lanesOf(redis, account)).map((id) =>
-      findSender(redis, id).catch((error: unknown) => {
+    (await lanesOf(redis, account)).map((each) =>
+      findSender(redis, each.lane).catch((error: unknown) => {
         if (!(error instanceof CorruptRecordError)) throw error
+        broken.push({ ...each, error })
       }),
     ),
   )
-  return found.filter((sender) => sender !== undefined)
+  return { senders: found.filter((sender) => sender !== undefined), broken }
 }
+
+/** The same, without unreadable records. */
+export const listReadableSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+  (await sortSenders(redis, account)).senders
 
 /** Messages per second that WhatsApp takes from the number, as far as it has reported: what it takes from every number, or more. */
 export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): number =>
@@ -224,9 +246,15 @@ export async function setSentAfterBlock(redis: Redis, id: number, blockedAtMs: n
   await redis.hset(senderKey(id), 'sent_after_block', blockedAtMs)
 }
 
-/** Whether a sender of another account belongs to this account at WhatsApp, as far as is known. */
-export const isWabaOfOthers = async (redis: Redis, wabaId: string, account: number): Promise<boolean> =>
-  (await listSenders(redis)).some((sender) => sender.waba_id === wabaId && sender.account !== account)
+/**
+ * Whether a sender of another account belongs to this account at WhatsApp, as far as is known. Reads one field of each: a record
+ * that is broken elsewhere neither stops this nor gives its account at WhatsApp to others.
+ */
+export async function isWabaOfOthers(redis: Redis, wabaId: string, account: number): Promise<boolean> {
+  const others = (await lanesOf(redis, undefined)).filter((each) => each.account !== account)
+  const known = await Promise.all(others.map(({ lane }) => redis.hget(senderKey(lane), 'waba_id')))
+  return known.includes(wabaId)
+}
 
 /** An id for a new sender and its lane; an unused one leaves a gap. */
 export const newSenderId = (redis: Redis): Promise<number> => nextId(redis, 'lane')

@@ -4,6 +4,7 @@ import { addSender, changeSenderName, type NewSender, removeSender, SenderTakenE
 import {
   defaultSender,
   findSender,
+  listReadableSenders,
   listSenders,
   type Sender,
   setDefaultSender,
@@ -74,7 +75,7 @@ export async function makeSender(
     }
   }
   // An interrupted removal may have freed the number of a sender that still exists.
-  const all = await listSenders(redis)
+  const all = await listReadableSenders(redis)
   const holder = all.find((sender) => sender.number === wanted.number)
   if (holder) throw new SenderTakenError('number', holder)
   // The workers could not open a token that is sealed under another key.

@@ -2,7 +2,7 @@
 // so that a worker that continues, after a death or a backoff, starts after the last one. Repeating a page changes nothing. Only a complete
 // list shows which templates are gone.
 
-import { listSenders, type Sender, tokenOf } from '../accounts/senders.ts'
+import { type Sender, sortSenders, tokenOf } from '../accounts/senders.ts'
 import { findTemplateSync, type SyncedAccount, THROTTLED, writeTemplateSync } from '../accounts/template-syncs.ts'
 import { dropTemplates, markDeleted, missedBy, writeListed } from '../accounts/templates.ts'
 import type { MoveDeps } from '../campaigns/commands/lifecycle.ts'
@@ -35,7 +35,7 @@ export type SyncEnd = { nextMs: number } | 'stopped' | undefined
 
 /**
  * Runs the sync of an account at WhatsApp to its end, or until `stopped`, or until `mayGoOn`, called before each page, returns false.
- * Rejects only when Redis is away.
+ * Rejects when Redis is away, and when its record or that of its only sender is broken.
  */
 export async function syncTemplates(
   deps: SyncDeps,
@@ -126,10 +126,16 @@ function whyNoFurther(run: Run, next: string, seen: ReadonlySet<string>, nowMs: 
   return run.pages >= MOST.pages || run.listed >= MOST.templates || run.bytes >= MOST.bytes ? 'too_many' : undefined
 }
 
-/** The senders that belong to the account at WhatsApp. */
+/**
+ * The senders that belong to the account at WhatsApp. Rejects with a CorruptRecordError when there is none, but a broken one might: what
+ * nobody belongs to is forgotten.
+ */
 async function sendersOf(deps: SyncDeps, { account, wabaId }: SyncedAccount): Promise<Sender[]> {
-  const all = await listSenders(deps.redis, account)
-  return all.filter((sender) => sender.provider === 'cloud-api' && sender.waba_id === wabaId)
+  const { senders, broken } = await sortSenders(deps.redis, account)
+  const found = senders.filter((sender) => sender.provider === 'cloud-api' && sender.waba_id === wabaId)
+  const [first] = broken
+  if (found.length === 0 && first !== undefined) throw first.error
+  return found
 }
 
 /** How many senders' tokens are tried, one after the other, while WhatsApp refuses them. */

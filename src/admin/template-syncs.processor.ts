@@ -1,6 +1,6 @@
 // Runs the template syncs of all accounts at WhatsApp: each at the start, every hour, after webhooks about templates, and when a person
 // asks. Any worker takes a due sync under a lease on its account at WhatsApp. If the worker dies, the lease ends and another one continues.
-import { listSenders } from '../accounts/senders.ts'
+import { sortSenders } from '../accounts/senders.ts'
 import {
   dropSync,
   dueSyncs,
@@ -18,6 +18,7 @@ import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'
 import { deleteIf, holdLease, newHolder } from '../redis/lock.ts'
+import { CorruptRecordError } from '../redis/records.ts'
 import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 
 const LOOK_MS = 1_000
@@ -88,24 +89,35 @@ async function setNext({ redis }: SyncDeps, synced: SyncedAccount, nextMs: numbe
   if (state === 'done' && askedMs > beganMs) await setSyncDue(redis, synced, nowMs)
 }
 
-/** Accounts at WhatsApp that senders belong to, and that nobody has planned yet. */
+/**
+ * Plans accounts at WhatsApp that senders belong to and that nobody has planned yet, and forgets those that none belongs to. A broken
+ * sender might belong to any, so nothing of its account is forgotten.
+ */
 async function planSyncs(deps: SyncDeps, nowMs: number): Promise<void> {
   const known = new Set<string>()
-  for (const { provider, account, waba_id: wabaId } of await listSenders(deps.redis)) {
+  const { senders, broken } = await sortSenders(deps.redis)
+  const unsure = new Set(broken.map(({ account }) => account))
+  for (const { provider, account, waba_id: wabaId } of senders) {
     if (provider !== 'cloud-api' || wabaId === '') continue
     known.add(`${account}/${wabaId}`)
     await planSync(deps.redis, { account, wabaId }, nowMs)
   }
   for (const synced of await plannedSyncs(deps.redis)) {
-    if (!known.has(`${synced.account}/${synced.wabaId}`)) await forget(deps, synced)
+    const isUsed = known.has(`${synced.account}/${synced.wabaId}`)
+    if (!isUsed && !unsure.has(synced.account)) await forget(deps, synced)
   }
 }
 
 async function refreshOld({ redis }: SyncDeps, nowMs: number): Promise<void> {
   for (const synced of await plannedSyncs(redis)) {
-    const { ended_at: endedMs = 0, state } = await findTemplateSync(redis, synced)
-    if (state === 'done' && endedMs < nowMs - FRESH_MS) await setSyncDue(redis, synced, nowMs)
+    const sync = await findTemplateSync(redis, synced).catch(unlessCorrupt)
+    // Of a broken record there is no end to know; its sync itself says so in the log, when it is due.
+    if (sync?.state === 'done' && (sync.ended_at ?? 0) < nowMs - FRESH_MS) await setSyncDue(redis, synced, nowMs)
   }
+}
+
+function unlessCorrupt(error: unknown): undefined {
+  if (!(error instanceof CorruptRecordError)) throw error
 }
 
 async function forget({ redis }: SyncDeps, synced: SyncedAccount): Promise<void> {

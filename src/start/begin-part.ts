@@ -35,7 +35,7 @@ export async function beginPart(
   )
   const begin = async () => {
     await checkRedis(redisUrl, config.production, log)
-    await checkData(config, redisUrl)
+    await checkData(config, redisUrl, log)
     return startPart(config, redisUrl, log, telemetry)
   }
   await life.start(

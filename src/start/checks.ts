@@ -1,10 +1,11 @@
 // What is checked once Redis answers and before anything is served or sent: the Redis itself, the senders it holds, and the
 // keys that its numbers and texts are sealed with.
 
-import { listSenders } from '../accounts/senders.ts'
+import { sortSenders } from '../accounts/senders.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
 import { type Config, ConfigError } from '../kernel/config.ts'
 import { isPlainAddress } from '../kernel/config-checks.ts'
+import type { Log } from '../kernel/log.ts'
 import { shownRedis } from '../kernel/redis-address.ts'
 import { connectWithRetry, openOrThrow, type Redis } from '../redis/connect.ts'
 import { noteDataKeys } from '../redis/data-keys.ts'
@@ -33,13 +34,14 @@ export async function pingRedis(redisUrl: string): Promise<void> {
 export async function checkData(
   config: Pick<Config, 'production' | 'cloudApi' | 'dataKeys' | 'retentionMs'>,
   redisUrl: string,
+  log: Log,
 ): Promise<void> {
   const redis = connectWithRetry(redisUrl)
   redis.on('error', () => undefined)
   try {
     await migrate(redis)
     await nameInstallation(redis)
-    const faults = config.production ? await senderFaults(config, redis) : []
+    const faults = config.production ? await senderFaults(config, redis, log) : []
     if (faults.length > 0) throw new ConfigError(faults.join(' '))
     await noteDataKeys(redis, config.dataKeys, { retentionMs: config.retentionMs, nowMs: Date.now() })
   } finally {
@@ -47,10 +49,14 @@ export async function checkData(
   }
 }
 
-/** One sentence for senders whose tokens would be sent in clear, one for those whose webhooks nobody could verify. */
-async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis): Promise<string[]> {
+/**
+ * One sentence for senders whose tokens would be sent in clear, one for those whose webhooks nobody could verify. A broken record
+ * is only logged: its lane sends nothing, and the others need not wait for it.
+ */
+async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis, log: Log): Promise<string[]> {
   const faults: string[] = []
-  const all = await listSenders(redis)
+  const { senders: all, broken } = await sortSenders(redis)
+  for (const { lane, error } of broken) log.warn({ lane, err: error }, 'sender.unreadable')
   const plain = all.filter((sender) => isPlainAddress(sender.base_url))
   if (plain.length > 0) {
     faults.push(

@@ -15,7 +15,7 @@ export async function openRedis(config: Config, life: Lifecycle, log: Log): Prom
     await pingRedis(redisUrl)
     await checkRedis(redisUrl, config.production, log)
   }
-  await checkData(config, redisUrl)
+  await checkData(config, redisUrl, log)
   return redisUrl
 }
 

@@ -8,6 +8,7 @@ import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { layoutOf, MIGRATIONS, type Migration, migrate, NewerLayoutError } from '../../src/redis/migrations.ts'
 import { checkData } from '../../src/start/checks.ts'
 import { startupErrorMessage } from '../../src/start/start-error.ts'
+import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { loseLayoutLease, noteLayout } from '../support/state/accounts.ts'
@@ -126,7 +127,7 @@ test('a part that was frozen while another one went on takes the layout back to 
 test('a part that finds a newer layout than it knows refuses to start and says why', async () => {
   await noteLayout(redis, NEWEST + 1)
   const sentence = `A newer release of Laneway has used this Redis (layout ${NEWEST + 1}, this release knows ${NEWEST}): run that release.`
-  const refused = await checkData(loadConfig({}), server.url).catch((error: unknown) => error)
+  const refused = await checkData(loadConfig({}), server.url, silentLog).catch((error: unknown) => error)
   expect(refused).toBeInstanceOf(NewerLayoutError)
   expect(startupErrorMessage(refused)).toBe(sentence)
   const typed = await runCli(['accounts', 'list'], { REDIS_URL: server.url })

@@ -2,10 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Log } from '../../src/kernel/log.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { checkData } from '../../src/start/checks.ts'
+import { keptLog, silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 
 const NO_SECRETS = { appSecret: undefined, verifyToken: undefined }
 const NO_KEYS = { dataKeys: [], retentionMs: 30 * 86_400_000 }
@@ -48,7 +52,7 @@ test('a provider with plain http is refused where a sender is added or changed, 
   const id = String(JSON.parse(added.stdout).id)
   const renew = ['senders', 'renew', id, '--token', 't', '--base-url', 'http://provider.example']
   expect(await cli(PRODUCTION, ...renew)).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') })
-  await checkData({ ...NO_KEYS, production: true, cloudApi: NO_SECRETS }, redis.url)
+  await checkData({ ...NO_KEYS, production: true, cloudApi: NO_SECRETS }, redis.url, silentLog)
 })
 
 test('a start in production names the senders with plain http, and those whose webhooks nothing verifies', async () => {
@@ -56,7 +60,7 @@ test('a start in production names the senders with plain http, and those whose w
   const cloud = ['--provider', 'cloud-api', '--phone-number-id', '1001', '--json']
   const deaf = JSON.parse((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
   const start = (production: boolean, appSecret?: string) =>
-    checkData({ ...NO_KEYS, production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url)
+    checkData({ ...NO_KEYS, production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url, silentLog)
 
   await expect(start(true)).rejects.toThrow(`sender ${plain} begins with http://`)
   await expect(start(true)).rejects.toThrow(`webhooks of sender ${deaf}; set LANEWAY_CLOUD_API_APP_SECRET`)
@@ -75,4 +79,22 @@ test('a sender on cloud-api is added in production only when something verifies 
   const setSecret = ['accounts', 'set', account, 'webhook.app_secret', '-']
   expect((await runCli(setSecret, settings({}), 'a-secret-of-the-account')).code).toBe(0)
   expect((await addCloud(PRODUCTION, '54')).code).toBe(0)
+})
+
+test('a start in production goes on when the record of a sender is broken, and the log says which', async () => {
+  const added = await add('+447700900061', 'https://provider.example', {}, ...PARTNER, '--json')
+  const id = Number(JSON.parse(added.stdout).id)
+  const connection = connectWithRetry(redis.url)
+  onTestFinished(() => connection.disconnect())
+  const record = senderRecord(connection, id)
+  const start = (log: Log) =>
+    checkData({ ...NO_KEYS, production: true, cloudApi: { ...NO_SECRETS, appSecret: 'a-secret' } }, redis.url, log)
+  await record.change({ rate: 'fast' })
+  const { log, lines } = keptLog()
+  // Another one is still at fault, and still named.
+  await expect(start(log)).rejects.toThrow('begins with http://')
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { msg: 'sender.unreadable', level: 40, lane: id, err: { message: `sender ${id} in Redis is broken: rate` } },
+  ])
+  await record.change({ rate: '80' })
 })

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { setSenderProvider } from '../../src/accounts/senders.ts'
-import { askForSync, findTemplateSync, type TemplateSync } from '../../src/accounts/template-syncs.ts'
+import {
+  askForSync,
+  findTemplateSync,
+  plannedSyncs,
+  planSync,
+  type TemplateSync,
+} from '../../src/accounts/template-syncs.ts'
 import { listTemplates } from '../../src/accounts/templates.ts'
 import { syncTemplates } from '../../src/admin/sync-templates.ts'
 import { startTemplateSyncs } from '../../src/admin/template-syncs.processor.ts'
@@ -12,6 +18,7 @@ import type { GraphApi, GraphEnd } from '../../src/providers/graph-api.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { silentLog } from '../support/app.ts'
 import { dyingAfter, startRedis, type TestRedis } from '../support/redis.ts'
+import { senderRecord, templateSyncRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 let server: TestRedis
@@ -44,7 +51,7 @@ function listOf(names: readonly string[]): Pick<GraphApi, 'ask'> {
 }
 
 let numbers = 0
-async function newSender(of?: number): Promise<{ account: number; wabaId: string }> {
+async function newSender(of?: number): Promise<{ account: number; wabaId: string; lane: number }> {
   const account = of ?? (await createAccount(redis, 'Shop'))
   numbers += 1
   const phone = { number: `4917000${10_000 + numbers}`, phoneNumberId: `77${numbers}`, name: '' }
@@ -53,7 +60,7 @@ async function newSender(of?: number): Promise<{ account: number; wabaId: string
   const lane = await addSender(redis, { ...sender, ...rest })
   const wabaId = `88${numbers}`
   await setSenderProvider(redis, lane, { wabaId })
-  return { account, wabaId }
+  return { account, wabaId, lane }
 }
 
 const how = { stopped: new AbortController().signal, mayGoOn: async () => true }
@@ -135,4 +142,34 @@ test('an account whose WhatsApp does not answer keeps those of others waiting fo
   } finally {
     await syncs.stop(2_000)
   }
+})
+
+test('a record that cannot be read, of a sender or a sync, stops no sync of another account after a start', async () => {
+  const [broken, ofBrokenSync, fine] = [await newSender(), await newSender(), await newSender()]
+  await syncTemplates(depsOf(redis, ['kept']), broken, how)
+  await planSync(redis, broken, Date.now() + 3_600_000)
+  await planSync(redis, ofBrokenSync, Date.now() + 3_600_000)
+  await senderRecord(redis, broken.lane).change({ rate: 'fast' })
+  await templateSyncRecord(redis, ofBrokenSync.account, ofBrokenSync.wabaId).change({ state: 'broken' })
+  const syncs = startTemplateSyncs(depsOf(redis, ['a']))
+  try {
+    await eventually(async () => (await namesOf(fine.account)).includes('a') || undefined, 'its templates are listed')
+    // Whether its account at WhatsApp is still in use is not known.
+    expect(await namesOf(broken.account)).toEqual(['kept'])
+    expect(await plannedSyncs(redis, broken.account)).toHaveLength(1)
+  } finally {
+    await syncs.stop(2_000)
+    await senderRecord(redis, broken.lane).change({ rate: '80' })
+  }
+})
+
+test('a sender that cannot be read stops no sync of another sender, and nothing of its own is forgotten', async () => {
+  const own = await newSender()
+  const other = await newSender(own.account)
+  await syncTemplates(depsOf(redis, ['kept']), own, how)
+  await senderRecord(redis, own.lane).change({ rate: 'fast' })
+  await expect(syncTemplates(depsOf(redis, ['a']), own, how)).rejects.toThrow(`sender ${own.lane} in Redis is broken`)
+  await syncTemplates(depsOf(redis, ['a']), other, how)
+  expect(await namesOf(own.account)).toEqual(['a', 'kept'])
+  await senderRecord(redis, own.lane).change({ rate: '80' })
 })

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/senders.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const OWN_SECRET = 'the-secret-of-their-own-app'
@@ -60,4 +61,15 @@ test('they get nothing that is told of our account at WhatsApp, whether they nam
   expect(await bring(undefined, '8001', [{ field: 'account_alerts', value }])).toBe(200)
   expect((await ask(us, 'GET', '/admin/notices')).text).toContain('OURS_ALONE')
   expect((await ask(them, 'GET', '/admin/notices')).text).not.toContain('OURS_ALONE')
+})
+
+test('a broken record of ours stops nobody else, and does not give our account at WhatsApp away', async () => {
+  await senderRecord(service.redis, us.cloudLane).change({ rate: 'fast' })
+  expect(await bring(them, '8002', [await ofNumber(them)])).toBe(200)
+  expect(await wabaOf(them)).toBe('8002')
+  const sender = { number: '+447700900889', provider: 'cloud-api', base_url: service.simulator.url, token: 'a-token' }
+  const add = (more: object) => ask(them, 'POST', '/admin/senders', { ...sender, phone_number_id: '778', ...more })
+  expect((await add({ waba_id: '8001' })).status).toBe(403)
+  const added = await add({ waba_id: '8002' })
+  expect(added.status, added.text).toBe(201)
 })

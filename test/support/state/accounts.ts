@@ -16,12 +16,14 @@ import {
   galleryKeys,
   historyKey,
   openRequeuesKey,
+  portfolioKey,
   rateKey,
   requeueJobKey,
   rootKeys,
   senderKey,
   senderNumberKey,
   sendersOfAccountKey,
+  templateSyncKey,
   templatesKey,
 } from '../../../src/redis/keys.ts'
 import { DOUBT_MS } from '../../../src/redis/trusted-clock.ts'
@@ -38,6 +40,13 @@ export const activityOf = (redis: Redis, account: number) => entriesAt(redis, ac
 
 /** The record of a sender. */
 export const senderRecord = (redis: Redis, lane: number) => recordAt(redis, senderKey(lane))
+
+/** The record of the template sync of an account at WhatsApp. */
+export const templateSyncRecord = (redis: Redis, account: number, wabaId: string) =>
+  recordAt(redis, templateSyncKey(account, wabaId))
+
+/** The record of a portfolio. */
+export const portfolioRecord = (redis: Redis, portfolio: number) => recordAt(redis, portfolioKey(portfolio))
 
 /** Senders of an account, by their numbers and names. */
 export const sendersOf = (redis: Redis, account: number) => recordAt(redis, sendersOfAccountKey(account))
