@@ -15,6 +15,7 @@ import { HISTORY } from '../model/messages/history.ts'
 import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } from './store/replies.ts'
 
 /** Replies of a lane that one read matches. */
@@ -37,17 +38,31 @@ interface Writer {
   answers: string | undefined
 }
 
-/** Counts the replies that wait on all lanes. */
+/**
+ * Counts the replies that wait on all lanes. A lane where that fails, as with a broken record of its sender, keeps its replies; then this
+ * rejects once all others are counted.
+ */
 export async function countReplies(redis: Redis, log: Log): Promise<void> {
+  const errors: unknown[] = []
   for (const lane of await replyLanes(redis)) {
-    for (;;) {
-      const replies = await waitingReplies(redis, lane, AT_ONCE)
-      const writers = await writersOf(redis, lane, replies)
-      const counted = writers.length === 0 ? 0 : await countWriters(redis, lane, writers)
-      await settleReplies(redis, lane, replies)
-      if (counted > 0) log.info({ lane, replies: replies.length, counted }, 'replies.counted')
-      if (replies.length < AT_ONCE) break
+    try {
+      await countRepliesOn(redis, lane, log)
+    } catch (error) {
+      if (isRedisAway(error)) throw error
+      errors.push(error)
     }
+  }
+  if (errors.length > 0) throw errors[0]
+}
+
+async function countRepliesOn(redis: Redis, lane: number, log: Log): Promise<void> {
+  for (;;) {
+    const replies = await waitingReplies(redis, lane, AT_ONCE)
+    const writers = await writersOf(redis, lane, replies)
+    const counted = writers.length === 0 ? 0 : await countWriters(redis, lane, writers)
+    await settleReplies(redis, lane, replies)
+    if (counted > 0) log.info({ lane, replies: replies.length, counted }, 'replies.counted')
+    if (replies.length < AT_ONCE) return
   }
 }
 
