@@ -43,6 +43,9 @@ export function twoForms(name: string): readonly [today: string, other: string] 
 /** The main form of a number; any other name as it is. */
 export const mainForm = (name: string): string => twoForms(name)?.[0] ?? name
 
+/** Whether both are forms of one number; of other names, whether they are the same. */
+export const isSameNumber = (one: string, other: string): boolean => mainForm(one) === mainForm(other)
+
 /** All forms of a number, the main one first; of any other name that one. */
 export const formsOf = (name: string): readonly string[] => twoForms(name) ?? [name]
 

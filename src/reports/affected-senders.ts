@@ -1,6 +1,7 @@
 // The accounts and senders that a webhook of WhatsApp affects. It names the account at WhatsApp (WABA), and sometimes a number; ours are
 // found by the number, else by the `waba_id` of senders, else by the address that the webhook was posted to.
 import { listReadableSenders, type Sender, senderOfPhoneNumberId } from '../accounts/senders.ts'
+import { isSameNumber } from '../kernel/national-forms.ts'
 import type { AccountUpdate } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
 
@@ -26,7 +27,7 @@ export async function affectedBy(
   const all = (await listReadableSenders(redis, account)).filter(({ provider }) => provider === 'cloud-api')
   const ofWaba = all.filter(({ waba_id: waba }) => waba !== '' && waba === update.wabaId)
   const unsure = all.filter(({ waba_id: waba }) => waba === '' || update.wabaId === undefined)
-  const named = [...ofWaba, ...unsure].find(({ number }) => number === update.digits)
+  const named = [...ofWaba, ...unsure].find(({ number }) => isSameNumber(number, update.digits ?? ''))
   if (named) return byAccount([named])
   if (ofWaba.length > 0) return byAccount(ofWaba)
   if (account !== undefined) return [{ account, senders: unsure }]

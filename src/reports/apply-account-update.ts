@@ -6,6 +6,7 @@ import { updateTemplateState } from '../accounts/template-states.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { cutText } from '../kernel/cut-text.ts'
+import { isSameNumber } from '../kernel/national-forms.ts'
 import { blockLane, noteOwnAct, resumeLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
@@ -13,6 +14,7 @@ import type { Notice } from '../model/notice.ts'
 import { setReportedLimit } from '../portfolios/portfolios.ts'
 import type { AccountUpdate, Change } from '../providers/account-updates.ts'
 import type { Redis } from '../redis/connect.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { assertGaveOutLane } from '../redis/installation.ts'
 import { isSameReport } from '../redis/newest.ts'
 import { observerOf } from '../redis/observe.ts'
@@ -31,7 +33,7 @@ const SENTENCE_MAX = 300
 
 /**
  * Applies the update and keeps it as a notice of each affected account, else of the installation. `account` is that of the address. Returns
- * the result for each notice.
+ * the result for each notice. Rejects with the first fault once everything else is applied.
  */
 export async function applyAccountUpdate(
   deps: AccountUpdateDeps,
@@ -45,15 +47,32 @@ export async function applyAccountUpdate(
   const affected = await affectedBy(deps.redis, update, account)
   // Before there was a sender nothing can be about nobody's: the right data are not there yet.
   if (affected.length === 0) await assertGaveOutLane(deps.redis, 1)
-  for (const each of affected) for (const change of update.changes) await apply(deps, each, { update, change, atMs })
+  const errors: unknown[] = []
+  /** WhatsApp does not repeat it for a fault of ours, so one in the data of one account must not cost another one its update. */
+  const unlessBroken = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await step()
+    } catch (error) {
+      if (isRedisAway(error)) throw error
+      errors.push(error)
+      return undefined
+    }
+  }
+  for (const each of affected)
+    for (const change of update.changes) await unlessBroken(() => apply(deps, each, { update, change, atMs }))
   // The list of templates has what the webhook leaves out.
-  if (update.template !== undefined) for (const each of affected) await listAgain(deps.redis, each, update)
+  if (update.template !== undefined)
+    for (const each of affected) await unlessBroken(() => listAgain(deps.redis, each, update))
   const to = affected.length === 0 ? [{ account: NO_ACCOUNT, senders: [] }] : affected
   const kept: Kept[] = []
-  for (const each of to)
-    kept.push(await keepNotice(deps.redis, noticeOf(update, each, { atMs, nowMs }), { nowMs, isTimed }))
+  for (const each of to) {
+    const notice = noticeOf(update, each, { atMs, nowMs })
+    const end = await unlessBroken(() => keepNotice(deps.redis, notice, { nowMs, isTimed }))
+    if (end !== undefined) kept.push(end)
+  }
   // Not for a webhook that WhatsApp repeats.
   if (kept.some((each) => each === 'kept' || each === 'missed')) observerOf(deps.redis).noticed(update)
+  if (errors.length > 0) throw errors[0]
   return kept
 }
 
@@ -119,7 +138,7 @@ async function apply(
 }
 
 const isOfAnother = ({ digits }: AccountUpdate, senders: readonly Sender[]): boolean =>
-  digits !== undefined && senders.every(({ number }) => number !== digits)
+  digits !== undefined && !senders.some(({ number }) => isSameNumber(number, digits))
 
 async function applyToSender(
   { redis, queues }: AccountUpdateDeps,

@@ -1,7 +1,7 @@
 // Pins: which numbers are two forms of one, and which are not.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formsOf, mainForm, withForms } from '../../src/kernel/national-forms.ts'
+import { formsOf, isSameNumber, mainForm, withForms } from '../../src/kernel/national-forms.ts'
 import { parsePhone } from '../../src/kernel/recipient.ts'
 
 const PAIRS = [
@@ -15,6 +15,11 @@ const PAIRS = [
 
 test.each(PAIRS)('%s and %s are one number, and the first is its main form', (today, other) => {
   for (const form of [today, other]) expect([formsOf(form), mainForm(form)]).toEqual([[today, other], today])
+  expect([isSameNumber(today, other), isSameNumber(other, today), isSameNumber(today, `${today}1`)]).toEqual([
+    true,
+    true,
+    false,
+  ])
 })
 
 test.each([

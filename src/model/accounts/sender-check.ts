@@ -1,6 +1,7 @@
 // The findings of a check of a sender: for each thing that WhatsApp can be asked, its state in one sentence and what to do. Pure:
 // gets the answers as data.
 import { z } from 'zod'
+import { isSameNumber } from '../../kernel/national-forms.ts'
 
 const findingSchema = z
   .strictObject({
@@ -203,7 +204,7 @@ function ofNumber(sender: CheckedSender, { number }: ProviderFacts): Finding[] {
 
 function registration({ number, phoneNumberId }: CheckedSender, facts: NumberFacts): Finding {
   const { digits, status, platform, codeVerification } = facts
-  if (digits !== undefined && digits !== number) {
+  if (digits !== undefined && !isSameNumber(digits, number)) {
     return missing(
       'number',
       `The phone number id ${phoneNumberId} belongs to another number, which ends in ${digits.slice(-4)}.`,
