@@ -4,6 +4,7 @@
 // (docs/adr/0095-requests-through-undici.md).
 import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
+import { STOPPED } from '../model/messages/outcome.ts'
 import { causeOf } from '../outbound/answers.ts'
 import { createConnection } from './http-connection.ts'
 import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
@@ -213,7 +214,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     const asked = new Map<Origin, URL>()
     for (const { url, call } of all) {
       if (isDestroyed) {
-        call.failed('stopped')
+        call.failed(STOPPED)
         continue
       }
       const origin = originOf(url)
@@ -252,7 +253,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
       isDestroyed = true
       clearTimeout(looking)
       for (const { open, waiting } of origins.values()) {
-        for (const call of waiting) call.failed('stopped')
+        for (const call of waiting) call.failed(STOPPED)
         for (const connection of open) connection.destroy()
       }
       origins.clear()

@@ -104,10 +104,13 @@ class JsonCall implements Call {
     return true
   }
 
-  /** A process that was stopped meanwhile handles the connection before its timer fires, so the clock is checked. */
+  /**
+   * A process that was stopped meanwhile handles the connection before its timer fires, so the clock is checked. The slot comes first:
+   * where both are over there is a connection now, and it was this process that was late.
+   */
   private mayLeave(): boolean {
-    if (isOver(this.deadline)) this.failed('timeout')
-    else if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
+    if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
+    else if (isOver(this.deadline)) this.failed('timeout')
     return !this.isOver
   }
 

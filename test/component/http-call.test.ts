@@ -131,6 +131,7 @@ describe('never left', () => {
   test.each([
     ['its time', 5_000, Number.POSITIVE_INFINITY, 'timeout'],
     ['its time to leave', 60_000, 5_000, 'missed_slot'],
+    ['both', 5_000, 5_000, 'missed_slot'],
   ])(
     'when the machine was suspended until %s was over, which no timer counts',
     async (_which, timeoutMs, leaveMs, cause) => {

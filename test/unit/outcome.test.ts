@@ -49,6 +49,14 @@ describe('a call without an answer', () => {
     },
   )
 
+  test.each(['worker_late', 'missed_slot', 'stopped'])(
+    'that never left because of the worker itself (%s) says nothing of the provider: the lane goes on',
+    (cause) => {
+      const outcome = outcomeOf({ kind: 'never_left', cause })
+      expect(outcome).toMatchObject({ kind: 'not_asked', problem: { code: cause } })
+    },
+  )
+
   test.each(['reset', 'timeout', 'answer_too_large', 'und_err_headers_overflow'])(
     'that left (%s) is unconfirmed',
     (cause) => {

@@ -13,6 +13,9 @@ export const MISSED_SLOT = 'missed_slot'
  */
 export const WORKER_LATE = 'worker_late'
 
+/** The cause of a call that had not left when the worker closed its connections. */
+export const STOPPED = 'stopped'
+
 /** How a provider call ended. */
 export type CallEnd =
   /** The provider got nothing of the request: name not found, refused, TLS failed, no connection in time, stream refused. */
@@ -92,8 +95,8 @@ export type Outcome =
   | { kind: 'recipient_waits'; leastMs: number; problem: Problem }
   /** Proven unsent: the sender is paused until a person fixes it. */
   | { kind: 'sender_blocked'; problem: Problem }
-  /** Refused for good. */
-  | { kind: 'failed'; concerns: Concern; problem: Problem }
+  /** Refused for good. `file`: a file in it cannot be sent, nor can any other message with that file. */
+  | { kind: 'failed'; concerns: Concern | 'file'; problem: Problem }
   /**
    * Nothing is proven. `blocksSender`: the answer also says that this sender can send nothing. `coolsLane`: the answer is not the
    * provider's own, and every other message would most likely get the same.
@@ -111,12 +114,21 @@ export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
  */
 const HITS_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405])
 
+/** Why nothing left, where the provider has nothing to do with it: this worker stalled, missed the time to leave, or stops. */
+const OF_THIS_WORKER: ReadonlySet<string> = new Set([WORKER_LATE, MISSED_SLOT, STOPPED])
+
+const neverAsked = (code: string): Problem => ({
+  code,
+  sentence: `The worker stalled or stopped before the message left (${code}).`,
+})
+
 /** Exhaustive: every end has an outcome. */
 export function outcomeOf(end: CallEnd): Outcome {
   switch (end.kind) {
     case 'accepted':
       return { ...end, kind: 'sent' }
     case 'never_left':
+      if (OF_THIS_WORKER.has(end.cause)) return { kind: 'not_asked', problem: neverAsked(end.cause) }
       return {
         kind: 'lane_waits',
         laneMs: SECOND,
