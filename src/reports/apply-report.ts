@@ -13,11 +13,13 @@ import { TEMPLATE_PAUSED } from '../model/campaigns/lifecycle.ts'
 import type { Evidence } from '../model/messages/lifecycle.ts'
 import { type Outcome, outcomeOfReport, type Problem } from '../model/messages/outcome.ts'
 import { HAD_ENOUGH, OPTED_OUT_THERE } from '../model/messages/provider-codes.ts'
+import { namesOfPeople } from '../people/names/names.ts'
 import { cap, releaseHeldPlace } from '../portfolios/rules.ts'
 import { rulesOwnerOf } from '../portfolios/rules-owner.ts'
 import { createCampaignContent } from '../recipients/campaign-content.ts'
 import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
 import { noteOwnPause } from '../recipients/own-pauses.ts'
+import type { Redis } from '../redis/connect.ts'
 import { observerOf } from '../redis/observe.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 import { type ActDeps, actOn } from './act-on-problem.ts'
@@ -70,7 +72,8 @@ async function write(deps: ReportDeps, sender: Sender, report: Report): Promise<
   const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
   // Before the outcome: once that is written, a repeat of this report is ignored.
   const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
-  const cooldown = outcome?.kind === 'recipient_waits' ? recipientCooldown(report, record) : undefined
+  const cooldown =
+    outcome?.kind === 'recipient_waits' ? await recipientCooldown(redis, sender, report, record) : undefined
   const how = { providerId, problem, atMs, pricing, cooldown, ...refused }
   const result = await recordStatus(redis, id, attempt, status, how)
   if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report, record?.run)
@@ -108,9 +111,16 @@ function unlessCorrupt(error: unknown): undefined {
 /** Reports of the pair limit that are older than this have no effect. */
 const PAIR_MS = 60_000
 
-function recipientCooldown({ atMs = Date.now() }: Report, record: MessageRecord | undefined): Cooldown | undefined {
-  const isOver = Date.now() - atMs > PAIR_MS
-  return isOver || !record?.to ? undefined : { of: 'recipient', person: record.to, leastMs: 0 }
+/** Under the first of the recipient's names, as claims have it (take.ts): a message may have been sent to another one. */
+async function recipientCooldown(
+  redis: Redis,
+  { account }: Sender,
+  { atMs = Date.now() }: Report,
+  record: MessageRecord | undefined,
+): Promise<Cooldown | undefined> {
+  if (Date.now() - atMs > PAIR_MS || !record?.to) return undefined
+  const [names] = await namesOfPeople(redis, account, [record.to])
+  return { of: 'recipient', person: names?.[0] ?? record.to, leastMs: 0 }
 }
 
 /** The consequences of a refusal for the person (an opt-out, or a cap for a while), and for the waves of its campaign. */

@@ -6,15 +6,17 @@ import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-brea
 import { FIRST_POLL_MS } from '../../src/kernel/backoff.ts'
 import { messageId, newAttemptId } from '../../src/kernel/message-id.ts'
 import { coolForProbe } from '../../src/lanes/cooldown.ts'
+import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import type { Outcome } from '../../src/model/messages/outcome.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { createNameMemory } from '../../src/people/name-memory.ts'
-import { namesOf } from '../../src/people/names/names.ts'
+import { keepNames, namesOf } from '../../src/people/names/names.ts'
 import { findOptOut } from '../../src/people/opt-outs/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { createCampaign, findCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
+import { applyReport } from '../../src/reports/apply-report.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { type Attempted, type SettleDeps, settle } from '../../src/worker/sending/settle.ts'
@@ -67,9 +69,9 @@ beforeEach(async () => {
   }
 })
 
-const claimed = async (id = newId(lane)): Promise<Attempted> => {
+const claimed = async (id = newId(lane), to: string = audioMessage.to): Promise<Attempted> => {
   const attempt = newAttemptId()
-  const message = { ...audioMessage, validUntil: Date.now() + HOUR_MS }
+  const message = { ...audioMessage, to, validUntil: Date.now() + HOUR_MS }
   const result = await claim(world.redis, id, attempt, message, LONG_TIMES, paceOf(100_000))
   expect(result).toMatchObject({ verdict: 'done', state: 'sending' })
   return { id, attempt, to: message.to, run: undefined }
@@ -219,7 +221,7 @@ test('a message that Laneway itself refuses shows nothing about the provider: th
   await cooldownOf(world.redis, lane).remove()
   const message = { ...(await claimed()), isProbe: true, isUnasked: true }
   const refusal = { code: 'gallery_file_gone', sentence: 'The file of the gallery is not kept any more.' }
-  expect(await ends({ kind: 'failed', concerns: 'template', problem: refusal }, message)).toEqual(DONE)
+  expect(await ends({ kind: 'failed', concerns: 'file', problem: refusal }, message)).toEqual(DONE)
   expect(await record(message)).toMatchObject({ state: 'failed' })
   // Five without an answer in a row are an outage.
   expect(deps.backoff.isOutage(lane)).toBe(true)
@@ -230,23 +232,34 @@ test('a message that Laneway itself refuses shows nothing about the provider: th
   await claimed()
 })
 
-test('a file of ours that cannot be sent pauses its campaign with a reason that blames no one else', async () => {
-  const account = entry.sender.account
-  const definition = {
-    sender: '1',
-    template: { name: 't', language: { code: 'en' }, components: [] },
-    recipients: { tags: [1], except: [] },
-  }
-  const id = await createCampaign(world.redis, { account, lane, definition }, Date.now())
-  for (const move of ['check', 'pass', 'start'] as const) await moveCampaign(world.redis, id, move, HOUR_MS)
-  const refusal = { code: 'gallery_file_gone', sentence: 'The file of the gallery is not kept any more.' }
-  const message = { ...(await claimed()), run: id.number, isUnasked: true }
-  await ends({ kind: 'failed', concerns: 'template', problem: refusal }, message)
-  expect(await findCampaign(world.redis, id)).toMatchObject({
-    state: 'paused',
-    reason: 'A file in its messages cannot be sent (gallery_file_gone).',
-  })
-})
+test.each([
+  ['gallery_file_gone', 'A file in its messages cannot be sent (gallery_file_gone).'],
+  ['100', 'A file in its messages cannot be sent: WhatsApp refused it, a parameter is not valid (code 100).'],
+  // Of a template it would mean that WhatsApp has paused it.
+  [
+    '132015',
+    'A file in its messages cannot be sent: WhatsApp refused it, the template is paused for low quality (code 132015).',
+  ],
+])(
+  'a file that cannot be sent (%s) pauses its campaign with a reason that blames no template',
+  async (code, reason) => {
+    const account = entry.sender.account
+    const definition = {
+      sender: '1',
+      template: { name: 't', language: { code: 'en' }, components: [] },
+      recipients: { tags: [1], except: [] },
+    }
+    const id = await createCampaign(world.redis, { account, lane, definition }, Date.now())
+    for (const move of ['check', 'pass', 'start'] as const) await moveCampaign(world.redis, id, move, HOUR_MS)
+    const refusal = { code, sentence: 'The file cannot be sent.' }
+    const message = { ...(await claimed()), run: id.number, isUnasked: true }
+    await ends({ kind: 'failed', concerns: 'file', problem: refusal }, message)
+    expect(await findCampaign(world.redis, id)).toMatchObject({
+      state: 'paused',
+      reason,
+    })
+  },
+)
 
 test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {
   await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
@@ -293,6 +306,23 @@ test('where the recipient waits the message does, without a try, and so do other
   expect(await record(message)).toMatchObject({ state: 'queued', tries: 0 })
   expect(await waitOf(world.redis, { lane, ulid: message.id.ulid }).livesMs()).toBeGreaterThan(30_000)
   expect(await recipientCooldownOf(world.redis, lane, message.to).isThere()).toBe(true)
+})
+
+test.each([
+  ['an old form of their number', '551187650001', '5511987650001', []],
+  ['a user id', 'DE.pair', '491700000031', ['491700000031', 'DE.pair']],
+])('a report that the recipient has had too many makes others to them wait, also sent to %s', async (...given) => {
+  const [, to, first, known] = given
+  const { account } = entry.sender
+  if (known.length > 0) await keepNames(world.redis, account, [{ names: known }])
+  const message = await claimed(newId(lane), to)
+  await settle(deps, entry, message, { kind: 'sent', providerId: 'wamid.pair' })
+  const pairLimit = { code: '131056', sentence: 'Too many to this person.' }
+  await applyReport(deps, entry.sender, { ...message, status: 'failed', problem: pairLimit, atMs: Date.now() })
+  const next = { ...audioMessage, to, validUntil: Date.now() + HOUR_MS }
+  // As take.ts claims it: under the first of all their names.
+  const asked = { id: newId(lane), attempt: newAttemptId(), message: next, person: first }
+  expect(await claimMessages(world.redis, [asked], LONG_TIMES)).toMatchObject([{ verdict: 'recipient_cooldown' }])
 })
 
 test('a refusal of the sender pauses it; drawn again by the same message after another was sent, it is about that', async () => {

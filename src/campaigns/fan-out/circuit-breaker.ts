@@ -81,14 +81,16 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       { concerns, problem: { code } }: Refusal,
       reported?: Reported,
     ): Promise<boolean> {
-      const mayPause = concerns === 'template' || concerns === 'message' || concerns === 'sender'
+      const mayPause = concerns !== 'recipient' && concerns !== 'account' && concerns !== 'provider'
       if (!mayPause || (reported !== undefined && (await isOver(campaign, reported)))) return false
+      if (concerns === 'file') {
+        // Some codes are ours, such as that of a file that was removed.
+        const why = isOfWhatsApp(code) ? `: WhatsApp refused it, ${inWords(code)}` : ` (${code})`
+        return (await pause(campaign, `A file in its messages cannot be sent${why}.`, code)) !== undefined
+      }
       if (concerns === 'template') {
         const isPaused = RESTING_TEMPLATE.has(code)
-        const why = isOfWhatsApp(code)
-          ? `WhatsApp refuses its template: ${inWords(code)}`
-          : `A file in its messages cannot be sent (${code})`
-        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}${why}.`
+        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${inWords(code)}.`
         if ((await pause(campaign, reason, code)) === undefined) return false
         if (isPaused) await pauseOthers(campaign, reason)
         return true

@@ -172,7 +172,7 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
       if (refusal === undefined) return traced(message, (traceparent, ended) => send(message, turn, traceparent, ended))
       // Nothing leaves in this turn, so another message may.
       turn.ended()
-      const outcome = { kind: 'failed', concerns: 'template', problem: refusal } as const
+      const outcome = { kind: 'failed', concerns: 'file', problem: refusal } as const
       traced(message, (_traceparent, ended) => finish(message, outcome, undefined, ended))
     },
     back(message, problem) {
