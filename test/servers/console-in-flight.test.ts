@@ -10,6 +10,9 @@ const { figure, showLanes } = tab
 
 const row = () => tab.page.getByRole('table', { name: 'Lanes' }).getByRole('row', { name: /^1 / })
 
+/** As the console writes it; a busy machine adds to what the provider takes. */
+const AT_LEAST_300_MS = String.raw`(?:(?:29|[3-9]\d)\d ms|\d.* s)`
+
 test('a provider that takes 300 ms is seen on both pages, and a paused lane is held back by that', async () => {
   await fetch(`${tab.world.demo.simulator_url}/_control`, {
     method: 'POST',
@@ -22,12 +25,12 @@ test('a provider that takes 300 ms is seen on both pages, and a paused lane is h
   }, 'the snapshot tells of answers')
   await tab.page.goto('/console/lanes')
   await row()
-    .getByText(/^0 in flight, p50 (29|3\d|4\d)\d ms, p99 .*s$/)
+    .getByText(new RegExp(`^0 in flight, p50 ${AT_LEAST_300_MS}, p99 .*s$`))
     .waitFor()
   await row().getByTitle('No message waits.').waitFor()
   await tab.page.goto('/console/lanes/1')
   await figure('Answers, p50')
-    .getByText(/^(29|3\d|4\d)\d ms$/)
+    .getByText(new RegExp(`^${AT_LEAST_300_MS}$`))
     .waitFor()
   await figure('Answers, p99').getByText(/s$/).waitFor()
   await figure('In flight').getByText('0', { exact: true }).waitFor()
