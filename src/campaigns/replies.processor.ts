@@ -16,6 +16,7 @@ import { PROVEN_SENT } from '../model/messages/lifecycle.ts'
 import { namesOfPeople } from '../people/names/names.ts'
 import type { Redis } from '../redis/connect.ts'
 import { isRedisAway } from '../redis/errors.ts'
+import { skipCorrupt } from '../redis/records.ts'
 import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } from './store/replies.ts'
 
 /** Replies of a lane that one read matches. */
@@ -73,9 +74,7 @@ async function writersOf(redis: Redis, lane: number, replies: readonly Reply[]):
   const found = await Promise.all(
     replies.map(async ({ message, receivedAt }) => {
       // A message that was erased since, or cannot be read, does not count.
-      const received = await archiveOf(redis)
-        .find({ account, name: message })
-        .catch(() => undefined)
+      const received = await archiveOf(redis).find({ account, name: message }).catch(skipCorrupt)
       if (received === undefined) return []
       const { parts } = received
       return [

@@ -32,6 +32,17 @@ export function recordOrError<S extends z.ZodType>(
   return new CorruptRecordError(`${what} in Redis is broken: ${fields}`)
 }
 
+/** For `catch`: the error of a record that cannot be read. Any other error, as of Redis, is thrown again. */
+export function corruptOrThrow(error: unknown): CorruptRecordError {
+  if (!(error instanceof CorruptRecordError)) throw error
+  return error
+}
+
+/** For `catch`: nothing in place of a record that cannot be read. Any other error is thrown again. */
+export function skipCorrupt(error: unknown): undefined {
+  corruptOrThrow(error)
+}
+
 /** A field that holds JSON, parsed; what comes out is still to be checked by the next schema of the pipe. */
 export const jsonText = z.string().transform((text, context): unknown => {
   try {

@@ -7,6 +7,7 @@ import { CAMPAIGN_MOVES } from '../../model/campaigns/lifecycle.ts'
 import { changedAtMs, findCampaign, moveCampaign, NOW } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignsOfAccountKey } from '../../redis/keys.ts'
+import { skipCorrupt } from '../../redis/records.ts'
 import { statesOf } from '../store/list.ts'
 
 const AT_ONCE = 200
@@ -27,7 +28,7 @@ export async function expireDrafts(
       const state = states[place]?.state
       if (state === undefined || !allowed.includes(state)) continue
       const id = parseCampaignId(name)
-      const campaign = id && (await findCampaign(redis, id).catch(() => undefined))
+      const campaign = id && (await findCampaign(redis, id).catch(skipCorrupt))
       if (campaign === undefined || changedAtMs(campaign) >= beforeMs) continue
       // In the epoch that was read: an upload meanwhile begins another.
       const options = { epoch: campaign.epoch, begins: true, fields: { ended_at: NOW, reason: '' } }

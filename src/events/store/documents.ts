@@ -12,6 +12,7 @@ import { eventId, type MessageChange, type Occurrence, type PlacedEvent } from '
 import type { State } from '../../model/messages/lifecycle.ts'
 import { campaignTexts } from '../../recipients/campaign-content.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { skipCorrupt } from '../../redis/records.ts'
 import type { Endpoint } from './endpoints.ts'
 
 /** Dependencies of an account's event documents; `senderOf` finds its senders by lane. */
@@ -70,7 +71,7 @@ export function isFor(
   return senders.length === 0 || senders.includes(sender ?? '')
 }
 
-/** The documents of events, in order; undefined for one whose message has expired. */
+/** The documents of events, in order; undefined for one whose message has expired or cannot be read. */
 export async function documentsOf(
   context: DocumentContext,
   events: readonly PlacedEvent[],
@@ -122,7 +123,7 @@ async function documentOf(
     case 'media_kept': {
       const found = await archiveOf(context.redis)
         .find({ account: context.account, name: occurrence.name })
-        .catch(() => undefined)
+        .catch(skipCorrupt)
       if (found === undefined) return undefined
       const { id, type: kind, from, text, parts, received_at } = found
       const shown = context.includeContent ? { from, text, ...parts } : {}
