@@ -15,10 +15,11 @@ import type { Redis } from '../redis/connect.ts'
 import { withTimeout } from '../redis/errors.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
+import { CorruptRecordError, corruptOrThrow } from '../redis/records.ts'
 import { noteStatus } from './delivery-status.ts'
 import { type EndpointDelivery, startEndpointDelivery } from './endpoint-delivery.ts'
 import { dueQueues, noteDue, noteLookedAt, noteQueues, type QueueOwner, removeQueue } from './store/endpoint-queue.ts'
-import { type Endpoint, findEndpoint, listEndpoints } from './store/endpoints.ts'
+import { type Endpoint, findEndpoint, listReadableEndpoints } from './store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
 
 /** How often a worker runs for election, and the relay reads changes of endpoints. */
@@ -53,16 +54,26 @@ export function startRelay(deps: RelayDeps) {
   let electedAt = Number.NEGATIVE_INFINITY
   let listenedAt = Number.NEGATIVE_INFINITY
   let isStopped = false
+  /** Unreadable records, as of the last refresh. */
+  let warned: ReadonlySet<string> = new Set()
 
   const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
   /** Starts, updates and stops deliveries, so that every existing endpoint has one. */
   async function refresh(): Promise<void> {
     const current = new Map<string, Endpoint>()
+    const unreadable: CorruptRecordError[] = []
     for (const account of await listeningAccounts(redis)) {
-      const endpoints = await listEndpoints(redis, account)
+      const { endpoints, unreadable: broken } = await listReadableEndpoints(redis, account)
+      unreadable.push(...broken)
       if (endpoints.length === 0) continue
-      const senders = new Map((await listKeptSenders(redis, account)).map((sender) => [sender.id, sender]))
+      const kept = await listKeptSenders(redis, account).catch(corruptOrThrow)
+      if (kept instanceof CorruptRecordError) {
+        // Without the sender's number its events would go to the wrong endpoints, or to none: they wait until it is mended.
+        unreadable.push(kept)
+        continue
+      }
+      const senders = new Map(kept.map((sender) => [sender.id, sender]))
       for (const endpoint of endpoints) {
         const name = nameOf(endpoint)
         current.set(name, endpoint)
@@ -77,6 +88,13 @@ export function startRelay(deps: RelayDeps) {
       await delivery.stop(LAST_WORDS_MS)
       await noteDue(redis, delivery.owner, 0)
     }
+    warnOf(unreadable)
+  }
+
+  /** Once, for as long as a record is unreadable. */
+  function warnOf(errors: readonly CorruptRecordError[]): void {
+    for (const err of errors) if (!warned.has(err.message)) log.warn({ err }, 'background_task.failed')
+    warned = new Set(errors.map(({ message }) => message))
   }
 
   /** Works on queues with a due job, and removes those of removed endpoints. */
@@ -90,8 +108,9 @@ export function startRelay(deps: RelayDeps) {
         continue
       }
       await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
-      if ((await findEndpoint(redis, owner.account, owner.id)) === undefined) await removeQueue(redis, owner)
-      else await noteDue(redis, owner, ELECT_MS)
+      const endpoint = await findEndpoint(redis, owner.account, owner.id).catch(corruptOrThrow)
+      if (endpoint === undefined) await removeQueue(redis, owner)
+      else if (!(endpoint instanceof CorruptRecordError)) await noteDue(redis, owner, ELECT_MS)
     }
   }
 

@@ -12,7 +12,7 @@ import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/conne
 import { silentLog } from '../support/app.ts'
 import { startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
-import { eventAccounts, listeningOf, outboxesOf } from '../support/state/accounts.ts'
+import { endpointRecord, eventAccounts, listeningOf, outboxesOf, senderRecord } from '../support/state/accounts.ts'
 import { clearAll, namesOfAccount } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -216,6 +216,19 @@ test('a sender that is added while the relay stops listening to its account keep
   expect(wrong).toEqual([])
 })
 
+/** Runs a relay until `work` has ended. */
+async function whileRelayed(work: () => Promise<void>): Promise<void> {
+  const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
+  const relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
+  try {
+    await work()
+  } finally {
+    await relay.stop(1_000)
+  }
+}
+
+const blocked = () => JSON.stringify({ about: 'sender', blocked: true, reason: '', at: Date.now() })
+
 test('a relay finds an account that has an endpoint and is not listened to, and tells it', async () => {
   const { account, outboxes } = await forsaken()
   const receiver = await startReceiver()
@@ -223,16 +236,44 @@ test('a relay finds an account that has an endpoint and is not listened to, and 
   await createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
   await eventAccounts(lanes.redis).drop(account)
   for (const outbox of outboxes) await outbox.remove()
-  const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
-  const relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
-  try {
+  await whileRelayed(async () => {
     const areThere = async () => (await Promise.all(outboxes.map((outbox) => outbox.isThere()))).every(Boolean)
     await eventually(areThere, 'the outboxes')
-    const event = JSON.stringify({ about: 'sender', blocked: true, reason: '', at: Date.now() })
-    await outboxes[1]?.add('e', event)
+    await outboxes[1]?.add('e', blocked())
     await eventually(async () => receiver.taken.length > 0, 'the event')
-  } finally {
-    await relay.stop(1_000)
-    await receiver.close()
-  }
+  })
+  await receiver.close()
 })
+
+test('an unreadable endpoint or sender holds up only its own events, and keeps them', async () => {
+  const one = await hearing()
+  const another = await hearing()
+  const last = await hearing()
+  // Of the first account an endpoint is unreadable, of the second its sender.
+  const { endpoint: bad } = await one.add()
+  await endpointRecord(lanes.redis, one.account, bad.id).change({ max_events: 'many' })
+  await senderRecord(lanes.redis, another.lane).change({ rate: 'fast' })
+  await another.outbox.remove()
+  await whileRelayed(async () => {
+    await eventually(() => another.outbox.isThere(), 'the outbox of an unreadable sender')
+    for (const each of [one, another, last]) await each.outbox.add('e', blocked())
+    for (const each of [one, last]) await eventually(async () => each.receiver.taken.length > 0, 'the event')
+    expect(another.receiver.taken).toEqual([])
+    await senderRecord(lanes.redis, another.lane).change({ rate: '80' })
+    await eventually(async () => another.receiver.taken.length > 0, 'the event of the mended sender')
+  })
+  for (const { receiver } of [one, another, last]) await receiver.close()
+})
+
+/** An account with a sender and an endpoint that takes its events. */
+async function hearing() {
+  const account = await createAccount(lanes.redis, 'one')
+  const lane = await newSender(lanes.redis, account)
+  const receiver = await startReceiver()
+  const fields = newEndpointFields.parse({ url: receiver.url, types: ['sender.blocked'] })
+  const add = () => createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
+  await add()
+  const [outbox] = outboxesOf(lanes.redis, account, [lane])
+  if (outbox === undefined) throw new Error('no outbox')
+  return { account, lane, receiver, add, outbox }
+}

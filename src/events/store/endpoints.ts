@@ -1,4 +1,5 @@
-// Records of endpoints. Secrets are encrypted like the tokens of providers.
+// Records of endpoints, and when one is switched off because it has failed for too long (scripts/endpoint-note.lua). Secrets
+// are encrypted like the tokens of providers.
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { listAccounts } from '../../accounts/accounts.ts'
@@ -17,7 +18,15 @@ import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { createInList, execOrThrow, isThere, jsonText, readRecord } from '../../redis/records.ts'
+import {
+  CorruptRecordError,
+  createInList,
+  execOrThrow,
+  isThere,
+  jsonText,
+  readRecord,
+  recordOrError,
+} from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
 import { noteDue } from './endpoint-queue.ts'
 import { sealContextOf } from './endpoint-secrets.ts'
@@ -108,11 +117,30 @@ export async function findEndpoint(redis: Redis, account: number, id: string): P
   return isThere(raw) ? readEndpoint(account, id, raw) : undefined
 }
 
-/** The account's endpoints in the order in which they were created. */
+/** The account's endpoints in the order in which they were created. Throws a CorruptRecordError. */
 export async function listEndpoints(redis: Redis, account: number): Promise<Endpoint[]> {
+  const { endpoints, unreadable } = await listReadableEndpoints(redis, account)
+  for (const error of unreadable) throw error
+  return endpoints
+}
+
+/** The same, with unreadable records apart: one of them must not stop work for the others. */
+export async function listReadableEndpoints(
+  redis: Redis,
+  account: number,
+): Promise<{ endpoints: Endpoint[]; unreadable: CorruptRecordError[] }> {
+  const endpoints: Endpoint[] = []
+  const unreadable: CorruptRecordError[] = []
   const ids = await redis.zrange(eventKeys(account).endpoints, 0, '-1')
-  const found = await Promise.all(ids.map((id) => findEndpoint(redis, account, id)))
-  return found.filter((each) => each !== undefined)
+  const hashes = await Promise.all(ids.map((id) => redis.hgetall(eventKeys(account).endpoint(id))))
+  for (const [i, hash] of hashes.entries()) {
+    const id = ids[i] ?? ''
+    if (!isThere(hash)) continue
+    const fields = recordOrError(recordSchema, `endpoint ${id}`, hash)
+    if (fields instanceof CorruptRecordError) unreadable.push(fields)
+    else endpoints.push({ ...fields, account, id })
+  }
+  return { endpoints, unreadable }
 }
 
 /** Accounts that are read at once. */

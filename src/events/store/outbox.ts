@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { retainedLanes } from '../../accounts/retained-lanes.ts'
-import { listSenders } from '../../accounts/senders.ts'
+import { laneIdsOf } from '../../accounts/senders.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -47,7 +47,7 @@ export async function listen(redis: Redis, account: number): Promise<void> {
 
 /** None is opened for a removed sender: it would stay when the lane is forgotten at this moment. */
 async function openOutboxes(redis: Redis, account: number): Promise<void> {
-  const sources = [ACCOUNT_SOURCE, ...(await listSenders(redis, account)).map(({ id }) => id)]
+  const sources = [ACCOUNT_SOURCE, ...(await laneIdsOf(redis, account))]
   await Promise.all(sources.map((source) => openScript(redis, keysOf(account, source))))
 }
 
