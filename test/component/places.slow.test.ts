@@ -4,7 +4,10 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { spansToFeed } from '../../src/campaigns/fan-out/feed.ts'
+import { FilesAwayError } from '../../src/files/store.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
+import { readNext } from '../../src/lanes/jobs.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
 import { optOutsHold } from '../../src/people/opt-outs/opt-out-hold.ts'
@@ -14,7 +17,7 @@ import { connectWithRetry } from '../../src/redis/connect.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/places.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { addDeadLetter, placesOn, readLongAgo } from '../support/state/lanes.ts'
+import { addDeadLetter, deadLettersOn, placesOn, readLongAgo } from '../support/state/lanes.ts'
 import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
 
 let lives: Lives
@@ -295,6 +298,37 @@ describe('what cannot be sent now', () => {
     await addDeadLetter(lives.redis, name, 'no', 1)
     expect(await product.run()).toBe('done')
     expect(await product.states()).toEqual(['failed', 'sent', 'sent'])
+  })
+
+  test('ends failed when three workers have died that had read it alone, and the others are sent', async () => {
+    const product = await begin(3)
+    await product.feed()
+    // Nobody knows which of the three killed the first worker.
+    for (const by of ['one', 'two', 'three', 'four']) {
+      await readNext(lives.redis, life.lane, { by, most: 10 })
+      await readLongAgo(lives.redis, life.lane)
+    }
+    expect(await product.serve()).toBe('done')
+    expect(await product.states()).toEqual(['failed', 'sent', 'sent'])
+    const [first] = life.messages
+    expect(first && (await readMessage(lives.redis, first))?.problem?.code).toBe('dead_letter')
+    expect(await deadLettersOn(lives.redis, life.lane)).toBe(1)
+  })
+
+  test('waits while the files are away, and its campaign goes on by itself', async () => {
+    const product = await begin(6)
+    let asked = 0
+    const { files } = lives.config
+    const away: typeof files = {
+      ...files,
+      sizeOf(path) {
+        asked += 1
+        return asked === 1 ? Promise.reject(new FilesAwayError('the bucket does not answer')) : files.sizeOf(path)
+      },
+    }
+    expect(await product.run({ files: away })).toBe('done')
+    expect(product.sent.sort()).toEqual(phones(6))
+    expect((await life.describe()).state).toBe('running')
   })
 
   test('expires where it waits, in the figures as well', async () => {
