@@ -2,21 +2,26 @@
 // dies, and whatever their lane, their campaign and WhatsApp do meanwhile.
 // Real: Redis, the steps of messages, the worker's part that serves a lane. The test is WhatsApp.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { findSender } from '../../src/accounts/senders.ts'
 import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { spansToFeed } from '../../src/campaigns/fan-out/feed.ts'
 import { FilesAwayError } from '../../src/files/store.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { readNext } from '../../src/lanes/jobs.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
+import { addPlaces } from '../../src/lanes/places.ts'
 import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
 import { optOutsHold } from '../../src/people/opt-outs/opt-out-hold.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
+import { takeNext } from '../../src/worker/sending/take.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ACCEPTED, playProduct } from '../support/places.ts'
 import { interceptCommands } from '../support/redis.ts'
+import { answering, sendingTo } from '../support/sending.ts'
 import { addDeadLetter, deadLettersOn, placesOn, readLongAgo } from '../support/state/lanes.ts'
 import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
 
@@ -76,6 +81,39 @@ describe('everybody is sent to once', () => {
       }
     }
   })
+})
+
+test('messages of campaigns are claimed after three trips to Redis: to read, to ask, to claim', async () => {
+  life = await lives.begin(40)
+  await addPlaces(lives.redis, life.id, [{ from: 0, count: 40 }])
+  const redis = connectWithRetry(lives.url)
+  onTestFinished(() => redis.disconnect())
+  const sender = await findSender(lives.redis, life.lane)
+  if (!sender) throw new Error('no sender')
+  const { queues, config } = lives
+  const deps = sendingTo(
+    { redis, lanes: queues, config, files: config.files },
+    sender,
+    answering(() => ACCEPTED),
+  )
+  const entry = await deps.directory.of(life.lane)
+  const from = { lane: life.lane, entry, pace: paceOf(10_000), held: new Map(), latestSlot: () => '' }
+  let claimed = 0
+  const take = () => takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, () => (claimed += 1))
+  // The first step opens the campaign, and loads the scripts.
+  await take()
+  let [trips, underWay] = [0, 0]
+  interceptCommands(redis, async (send) => {
+    if (underWay === 0) trips += 1
+    underWay += 1
+    try {
+      return await send()
+    } finally {
+      underWay -= 1
+    }
+  })
+  await take()
+  expect([claimed, trips]).toEqual([20, 3])
 })
 
 test('as many are in flight as there is room for, and no more', async () => {
