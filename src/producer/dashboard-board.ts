@@ -8,7 +8,7 @@ import type { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { ExpressAdapter } from '@bull-board/express'
 import type { RequestHandler } from 'express'
 import express from 'express'
-import { listSenders, type Sender } from '../accounts/senders.ts'
+import { listReadableSenders, type Sender } from '../accounts/senders.ts'
 import { MOVE_QUEUE, POLL_QUEUE } from '../jobs/background.ts'
 import { CAMPAIGN_QUEUE, PREFLIGHT_QUEUE } from '../jobs/campaigns.ts'
 import { INTAKE_QUEUE } from '../jobs/intake.ts'
@@ -53,7 +53,7 @@ export function createBoard(redis: Redis): RequestHandler {
 
   const shown = new Map<number, BullMQAdapter>()
   async function showAllLanes(): Promise<void> {
-    for (const sender of await listSenders(redis)) {
+    for (const sender of await listReadableSenders(redis)) {
       if (!shown.has(sender.id)) shown.set(sender.id, boardOf(redis, sender))
     }
     board.setQueues([...shown.values(), ...shared])

@@ -10,6 +10,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { sessionHeader } from '../support/operator-session.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
+import { senderRecord } from '../support/state/accounts.ts'
 import { addSilently, deadLettersOn, shownAs } from '../support/state/lanes.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -160,4 +161,13 @@ test.each([
   const answer = await look(path, ours, method)
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET')
+})
+
+test('a sender whose record is broken hides no queue of another account', async () => {
+  const broken = await service.addTenant()
+  await senderRecord(service.redis, broken.partnerLane).change({ rate: 'fast' })
+  const answer = await look('/api/queues', ours)
+  expect(answer.status, await answer.clone().text()).toBe(200)
+  const queues = board.parse(await answer.json()).queues.map(({ name }) => name)
+  expect(queues).toContain(`lane-${tenant.partnerLane}`)
 })
