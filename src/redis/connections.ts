@@ -88,7 +88,7 @@ export class CorkedCluster extends Cluster {
         goesOut(node, args[0])
         return send.apply(node, args)
       }
-      // Otherwise the first command opens the connection, and the next one of who fails fast fails until it is open.
+      // Otherwise the first command opens the connection, and on a fail-fast connection, commands fail until it is open.
       if (!node.options.readOnly) node.connect().catch(() => undefined)
     })
     this.on('-node', () => this.lookAgain())
@@ -122,6 +122,8 @@ export class CorkedCluster extends Cluster {
 }
 
 const ASK_EVERY_MS = 1_000
+/** A Sentinel that has not answered for this long is asked over a new connection: the kernel gives up only after minutes. */
+const SILENT_MS = 3 * ASK_EVERY_MS
 
 /**
  * Leaves a primary that the Sentinels have replaced, for as long as the connection lives. One that is cut off from them
@@ -135,7 +137,7 @@ function watchSentinels(redis: Redis): void {
     ...(sentinelPassword ? { password: sentinelPassword } : {}),
     ...(sentinelTLS ? { tls: sentinelTLS } : {}),
     ...{ protocol: 2, enableReadyCheck: false, enableOfflineQueue: false, maxRetriesPerRequest: 0 },
-    ...{ commandTimeout: ASK_EVERY_MS, connectTimeout: 2 * ASK_EVERY_MS },
+    ...{ commandTimeout: ASK_EVERY_MS, connectTimeout: 2 * ASK_EVERY_MS, socketTimeout: SILENT_MS },
     retryStrategy: (tries) => Math.min(200 * tries, 2_000),
   }
   const asked = sentinels.map(({ host = '', port = 26_379 }) => {
