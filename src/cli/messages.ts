@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { keptAccounts } from '../accounts/accounts.ts'
 import { sendersNamed } from '../accounts/named-senders.ts'
 import { findSender, listKeptSenders, type Sender } from '../accounts/senders.ts'
+import { cutText } from '../kernel/cut-text.ts'
 import { iso } from '../kernel/instant.ts'
 import { type MessageId, parseMessageId } from '../kernel/message-id.ts'
 import { archiveOf, type Cursor, type InboundMessage, readCursor, writeCursor } from '../lanes/archive/archive.ts'
@@ -39,7 +40,7 @@ const COLUMNS: Columns<ListedMessage> = {
   PERSON: (message) => (message.direction === 'inbound' ? message.from : message.to),
   KIND: ({ kind }) => kind,
   PROBLEM: ({ problem }) => problem?.code ?? '',
-  TEXT: ({ text }) => (text.length > TEXT_SHOWN ? `${text.slice(0, TEXT_SHOWN - 1)}…` : text),
+  TEXT: ({ text }) => (text.length > TEXT_SHOWN ? `${cutText(text, TEXT_SHOWN - 1)}…` : text),
 }
 
 export const verbs: readonly Verb[] = [

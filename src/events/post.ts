@@ -44,9 +44,11 @@ export async function postEvents(
     status = response.statusCode
     askedMs = retryAfterMs(response.headers['retry-after'], atMs)
     let read = 0
+    const decoder = new TextDecoder()
     for await (const chunk of response.body) {
       const bytes = Buffer.from(chunk)
-      answer += bytes.subarray(0, ANSWER_BYTES - read).toString()
+      // A character may be split between two chunks; one that is split at the end is left out.
+      answer += decoder.decode(bytes.subarray(0, ANSWER_BYTES - read), { stream: true })
       read += bytes.length
       // Leaving the loop closes the connection, so that an endless answer cannot keep it busy.
       if (read > ANSWER_BYTES) break

@@ -3,6 +3,7 @@
 // redirect is followed: it could lead anywhere, with the token.
 import { request } from 'undici'
 import { z } from 'zod'
+import { cutText } from '../kernel/cut-text.ts'
 import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
 import { createTargetAgent } from '../outbound/target-agent.ts'
 import { anywhere } from '../outbound/target-rule.ts'
@@ -137,7 +138,7 @@ function refusalOf(
     return { kind: 'unavailable', cause: `http_${status}` }
   }
   const { code, error_subcode: subcode, message, error_user_msg: sentence } = data.error
-  const said = (sentence ?? message ?? '').slice(0, 2_000).replaceAll(token, '…')
+  const said = cutText(sentence ?? message ?? '', 2_000).replaceAll(token, '…')
   // That takes long words out, too: a token that was cut, or another one.
   const says = plainText.parse(said)
   const isThrottled = status === 429 || THROTTLED.has(code)

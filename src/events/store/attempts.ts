@@ -20,7 +20,7 @@ const KINDS = ['succeeded', 'failed'] as const
 /** Stores an attempt; the answer is cut and masked. */
 export async function noteAttempt(redis: Redis, account: number, id: string, attempt: AttemptDocument): Promise<void> {
   const key = eventKeys(account).attempts(id, attempt.ok ? 'succeeded' : 'failed')
-  const answer = masked(cutText(attempt.answer, ANSWER_KEPT)).replaceAll(/\p{Cc}+/gu, ' ')
+  const answer = cutText(masked(attempt.answer), ANSWER_KEPT).replaceAll(/\p{Cc}+/gu, ' ')
   const text = JSON.stringify({ ...attempt, answer })
   await Promise.all([redis.xadd(key, 'MAXLEN', '~', KEPT, '*', 'a', text), redis.pexpire(key, KEPT_MS)])
 }
