@@ -6,7 +6,7 @@
 
 import { findKeptAccount, keptAccounts } from '../accounts/accounts.ts'
 import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/retained-lanes.ts'
-import { expireDrafts } from '../campaigns/fan-out/draft-expiry.ts'
+import { expireDrafts } from '../campaigns/expiry/draft-expiry.ts'
 import { statesOf, trimCampaigns } from '../campaigns/store/list.ts'
 import { forgetCursors } from '../events/store/endpoints.ts'
 import type { FileStore } from '../files/store.ts'

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { purgeCampaignFiles } from '../../src/campaigns/fan-out/file-purge.ts'
+import { purgeCampaignFiles } from '../../src/campaigns/expiry/file-purge.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { campaignFolder } from '../../src/recipients/files.ts'
