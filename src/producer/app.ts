@@ -14,7 +14,7 @@ import { assertContent, isUsualBody, readBody } from './body.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
 import { HEADERS_MAX } from './http-server.ts'
-import { createPerAccountLimits } from './overload/semaphore.ts'
+import { createPerAccountSemaphores } from './overload/semaphore.ts'
 import { setRateHeaders } from './rate-limits.ts'
 import type { Answer, Caller, RequestContext } from './route.ts'
 import { reportRefusal } from './security-log.ts'
@@ -81,7 +81,7 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** Answers requests to a route, or rejects with the reason for a refusal. */
 function serve(gate: Gate) {
-  const perAccount = createPerAccountLimits()
+  const perAccount = createPerAccountSemaphores()
 
   return async (route: Route, request: Request, response: Response): Promise<void> => {
     const { access, body: rule } = route

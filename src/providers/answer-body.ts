@@ -15,7 +15,7 @@ const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min
 
 /**
  * The contents of a success: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
- * answers another request, as when something between sends an answer too many. Undefined for any other answer.
+ * answers another request, for example because a proxy sent one answer too many. Undefined for any other answer.
  */
 function acceptedBy(
   status: number,

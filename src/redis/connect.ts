@@ -128,8 +128,8 @@ export function serverOf(redis: Redis, key: string): string {
 }
 
 /**
- * A connection that fails fast and answers. Rejects with the reason when it does not within `limitMs`, or says before that
- * it cannot.
+ * A connection that fails fast and answers. Rejects with the reason if it cannot connect, or does not answer within
+ * `limitMs`.
  */
 export async function openOrThrow(url: string, limitMs: number): Promise<Redis> {
   const redis = connectFailFast(url)

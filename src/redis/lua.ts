@@ -106,7 +106,7 @@ function loadScript(module: string, name: string, constants: Constants | undefin
   const isOfMany = head.each.keys.names.length + head.each.args.names.length > 0
   const run: ScriptOfMany = async (redis, keys, args, each, how = {}) => {
     const [first] = each
-    // A caller that gives a name that is not known gives it for each.
+    // All items have the same names, so checking the first is enough.
     if (first !== undefined) {
       refuseUnknown(head.each.keys, first.keys ?? {})
       refuseUnknown(head.each.args, first.args)

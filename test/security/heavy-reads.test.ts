@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { bind, type Route } from '../../src/producer/bind.ts'
-import { createPerAccountLimits } from '../../src/producer/overload/semaphore.ts'
+import { createPerAccountSemaphores } from '../../src/producer/overload/semaphore.ts'
 import { route } from '../../src/producer/route.ts'
 import { connectFailFast, type Redis } from '../../src/redis/connect.ts'
 import { startApp } from '../support/app.ts'
@@ -110,7 +110,7 @@ test.each([
 })
 
 test('what nobody waits for any more is not made', async () => {
-  const { read, inPieces } = createPerAccountLimits()
+  const { read, inPieces } = createPerAccountSemaphores()
   let made = 0
   let isWanted = true
   const work = async (): Promise<number> => {

@@ -40,7 +40,7 @@ const readScript = defineScript(import.meta.url, 'names-read')
 const writeScript = defineScriptOfMany(import.meta.url, 'names-write')
 const readReply = z.array(z.string())
 
-/** All names of each of these people in their order, see person.ts, in all forms: of most, the one that was given. */
+/** All names of each of these people in their order, see person.ts, in all forms; most people have only the name that was given. */
 export async function namesOfPeople(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
   if (people.length === 0) return []
   const { names: size } = contactKeys(account)

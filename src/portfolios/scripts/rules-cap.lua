@@ -11,8 +11,7 @@
 -- Output: until when this one lasts (ms)
 local cap, active = unpack(KEYS)
 local forMs, at, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
-local t = redis.call('TIME')
-local now = given or t[1] * 1000 + math.floor(t[2] / 1000)
+local now = given or redisNowMs()
 local till = math.min(at or now, now) + forMs
 local text = string.format('%.0f', till)
 if till > now and till > tonumber(redis.call('GET', cap) or '0') then redis.call('SET', cap, text, 'PXAT', text) end

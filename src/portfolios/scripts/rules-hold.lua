@@ -10,8 +10,7 @@
 --   given?   the time (ms), where it is not that of Redis
 local held, active = unpack(KEYS)
 local message, heldMs, given = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
-local t = redis.call('TIME')
-local now = given or t[1] * 1000 + math.floor(t[2] / 1000)
+local now = given or redisNowMs()
 local till = string.format('%.0f', now + heldMs)
 redis.call('ZADD', held, till, message)
 redis.call('PEXPIRE', held, heldMs)

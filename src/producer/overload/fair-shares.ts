@@ -54,8 +54,8 @@ interface Holding {
 }
 
 /**
- * Shares of `most`, in any unit; one account has up to `mostOfOne`, and those without a key together: less than `most` where
- * something may be kept, which cannot be taken back. Only what is kept may go beyond them, by what the last of it added.
+ * Shares of `most`, in any unit. One account may hold up to `mostOfOne`, and so may all clients without a key together. Make
+ * it less than `most` where pieces can be kept. Only kept pieces can exceed the limits, by at most the last amount added.
  */
 export function createFairShares(most: number, mostOfOne = most) {
   const holdings = new Map<Holder, Holding>()
@@ -126,8 +126,8 @@ export function createFairShares(most: number, mostOfOne = most) {
     },
 
     /**
-     * Begins to hold nothing yet. `takeBack` is called when it is taken back; it is released already then. What
-     * `isBusy` is taken back last.
+     * Begins to hold nothing yet. `takeBack` is called when it is taken back; it is released already then.
+     * Busy pieces are taken back last.
      */
     hold(holder: Holder, takeBack: () => void, isBusy = (): boolean => false): Share {
       let isOver = false

@@ -47,10 +47,10 @@ const READS_AT_ONCE = 4
 /** Pieces of long answers: for one, a whole file may be searched. */
 const PIECES_AT_ONCE = 2
 
-export type AccountLimits = ReturnType<typeof createPerAccountLimits>
+export type PerAccountSemaphores = ReturnType<typeof createPerAccountSemaphores>
 
 /** A semaphore for each account, so that an account that reads a hundred pages at once delays nobody else. */
-export function createPerAccountLimits() {
+export function createPerAccountSemaphores() {
   const reads = perAccount(READS_AT_ONCE)
   const pieces = perAccount(PIECES_AT_ONCE)
 

@@ -4,7 +4,8 @@
 //
 // A busy machine is late with everything. Whatever is late is handled for all late messages of the lane in one step: one
 // question whether they may still leave, one exchange of lost slots. So a worker that falls behind asks no more of Redis than
-// one that does not. A message whose second check is out of date as soon as it is there goes back to its lane.
+// one that does not. If the second check of a message is out of date by the time it arrives, the message
+// goes back to its lane.
 //
 // While other workers serve the lane, a slot is lost once it has passed by more than a request may be late; a worker that loses
 // slots again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a

@@ -91,8 +91,8 @@ const WITHOUT_ANSWER: ReadonlySet<Outcome['kind']> = new Set([
 ])
 
 /**
- * A lane whose provider does not answer waits as long as one that cannot be reached; one that gets pages of a proxy waits
- * longer in the end.
+ * A lane whose provider does not answer waits as long as one that cannot be reached; a lane that
+ * gets a proxy's error pages may wait longer.
  */
 const OUTAGE_MOST_MS = 30_000
 const PAGES_MOST_MS = 300_000
