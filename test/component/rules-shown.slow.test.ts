@@ -167,8 +167,12 @@ test('held, dropped and capped messages are counted, also of a sender without a 
   expect(await value(`laneway_capped_total{lane="${lane}"}`)).toBe(3)
   expect(await value(`laneway_held{lane="${lane}"}`)).toBe(3)
   expect(await value(`laneway_held_oldest_seconds{lane="${lane}"}`)).toBeGreaterThan(0)
-  const seen = snapshot.parse((await service.request('GET', '/console/snapshot', undefined, admin)).json()).data
-  expect(seen.campaigns.find((each) => each.id === id)).toMatchObject({ capped: 3, held: 3 })
+  // Which campaigns are the newest is read every few seconds.
+  const seen = await eventually(async () => {
+    const { data } = snapshot.parse((await service.request('GET', '/console/snapshot', undefined, admin)).json())
+    return data.campaigns.find((each) => each.id === id)
+  }, 'the snapshot has the campaign')
+  expect(seen).toMatchObject({ capped: 3, held: 3 })
 
   await reportFailed(id, 132015)
   expect(await value(`laneway_held{lane="${lane}"}`)).toBe(2)
