@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { configDefaults, defineConfig, type Plugin } from 'vitest/config'
 import { bullmqTests } from './test/support/bullmq-tests.ts'
@@ -16,9 +15,6 @@ const anotherBullmq: Plugin = {
     other && name === 'bullmq' && (of !== 'client' || importer.includes('/packages/client/')) ? other : undefined,
 }
 
-/** Each needs up to 600 MB. */
-const WORKERS = Math.min(12, 3 * availableParallelism())
-
 export default defineConfig({
   test: {
     setupFiles: ['test/support/watch-answers.ts'],
@@ -30,9 +26,9 @@ export default defineConfig({
     // file may leave anything behind in a module or in the process: whatever it starts or replaces it ends or puts back.
     pool: 'forks',
     isolate: false,
-    // Most tests wait most of the time: with three for each core, both cores of a small machine are busy to the end. A limit
-    // of time that a test holds the service to grows with what runs beside it (test/support/machine.ts).
-    maxWorkers: WORKERS,
+    // Many tests mostly wait, so that two more than the usual two keep both busy. Six take no less time and more CPU: each
+    // loads the modules for itself.
+    maxWorkers: 4,
     maxConcurrency: 4,
     sequence: { sequencer: SlowFirst },
     // What came of transforming a module is kept by its content, which spares half of the CPU time of running one file. It

@@ -36,8 +36,7 @@ if (missing().length > 0) {
   )
 }
 installSchemas()
-// Browsers and the proof keep the cores busy, unlike most other tests.
-process.argv.splice(2, 0, '--project', 'servers', '--maxWorkers', '4')
+process.argv.splice(2, 0, '--project', 'servers')
 await import('./test.mjs')
 
 /** The published schemas that deploy/kubernetes is judged by: 33 MB that nothing else needs. */

@@ -72,7 +72,7 @@ export interface Capacity {
   /** What is kept, bytes, and the primaries that hold it and keep up with it. */
   redisBytes: number
   primaries: number
-  /** Most connections to Redis in all, with a campaign on every lane. */
+  /** Connections to Redis in all. */
   connections: number
   /** US dollars a month, and for a million messages. */
   monthly: { compute: number; redis: number; disk: number }

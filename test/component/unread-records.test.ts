@@ -9,10 +9,9 @@ import { addReply, waitingReplies } from '../../src/campaigns/store/replies.ts'
 import { documentsOf } from '../../src/events/store/documents.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { inboundDigest } from '../../src/redis/keys.ts'
 import { silentLog } from '../support/app.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
-import { receivedRecord } from '../support/state/messages.ts'
+import { receivedName, receivedRecord } from '../support/state/messages.ts'
 
 let lanes: LaneRedis
 let busy: Redis
@@ -55,7 +54,7 @@ async function received() {
   const id = `wamid.${numbers}`
   const message = { id, lane, from: '491700000001', type: 'text', text: 'Yes', received_at: Date.now() }
   await storeInbound(lanes.redis, account, message, 3_600_000)
-  return { account, lane, id, name: inboundDigest(id) }
+  return { account, lane, id, name: receivedName(id) }
 }
 
 /** The documents of what was received, by the connection that is busy at times. */

@@ -81,14 +81,13 @@ test('workers are as many as what is in flight needs, also where their cores are
   expect(2 * IN_FLIGHT_EACH).toBeLessThanOrEqual(loadConfig({}).maxInFlight)
 })
 
-test('a lane with a campaign has a connection to Redis of each worker that serves it', () => {
-  // 2 workers of 2 and 7, 2 producers of 1, one primary; 10 lanes that both workers serve.
+test('connections to Redis go by processes and primaries, whatever is sent', () => {
+  // 2 workers of 2 and 7, 2 producers of 1, one primary.
   const small = { ...question, messagesPerDay: 1_000 }
-  expect(capacityOf(cost, small).connections).toBe(2 * 9 + 2 + 10 * 2)
-  // Ten workers share a thousand lanes out, two for each.
+  expect(capacityOf(cost, small).connections).toBe(2 * 9 + 2)
   const many = capacityOf(cost, { ...small, messagesPerDay: 864_000, answerMs: 60_000, peakFactor: 50, senders: 1_000 })
   expect([many.workers, many.primaries]).toEqual([10, 1])
-  expect(many.connections).toBe(10 * 9 + 2 + 1_000 * 2)
+  expect(many.connections).toBe(10 * 9 + 2)
 })
 
 test('CPU time is between what was measured over the protocol, and says so when that of a campaign stands in', () => {

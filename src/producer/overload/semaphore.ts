@@ -47,8 +47,6 @@ const READS_AT_ONCE = 4
 /** Pieces of long answers: for one, a whole file may be searched. */
 const PIECES_AT_ONCE = 2
 
-export type PerAccountSemaphores = ReturnType<typeof createPerAccountSemaphores>
-
 /** A semaphore for each account, so that an account that reads a hundred pages at once delays nobody else. */
 export function createPerAccountSemaphores() {
   const reads = perAccount(READS_AT_ONCE)
