@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { SEPARATORS, type Separator } from '../files/csv-head.ts'
 import { receive } from '../files/drafts.ts'
-import { type FileStore, removeAll } from '../files/store.ts'
+import { FileMissingError, type FileStore, removeAll } from '../files/store.ts'
 import { type CampaignId, campaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import type { RowFormat } from '../model/campaigns/file-formats.ts'
 
@@ -53,6 +53,13 @@ export const separatorOf = (rowsFile: string): Separator =>
 /** The bytes of an uploaded file. Rejects with a FileMissingError. */
 export const readRowsFile = (files: FileStore, id: CampaignId, rowsFile: string): Promise<Readable> =>
   files.read(`${campaignFolder(id)}${rowsFile}`)
+
+/** Bytes of an uploaded file; 0 where it is gone. Rejects with a FilesAwayError. */
+export const sizeOfRows = (files: FileStore, id: CampaignId, rowsFile: string): Promise<number> =>
+  files.sizeOf(`${campaignFolder(id)}${rowsFile}`).catch((error: unknown) => {
+    if (error instanceof FileMissingError) return 0
+    throw error
+  })
 
 /** A file or a frozen list of a campaign, and when it was last written, epoch ms. */
 export interface CampaignFiles {

@@ -15,6 +15,7 @@ import {
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
 import { cap, showPortfolio } from '../../src/portfolios/rules.ts'
+import { contactKeys } from '../../src/redis/keys.ts'
 import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
@@ -190,4 +191,24 @@ test('a person who has had enough gets no campaign message before that is over',
   })
   await eventually(async () => (await service.show(id)).progress.sent === 3 || undefined, 'the third is sent')
   expect(Date.now()).toBeGreaterThanOrEqual(until)
+})
+
+test('a message that cannot leave because opt-outs cannot be read does not use the limit', async () => {
+  const { redis, tenant } = service
+  const { optOuts } = contactKeys(tenant.account)
+  const { tag } = await service.addPeople(1)
+  const id = await service.ready({ tags: [tag] })
+  await redis.set(optOuts, 'not a list of opt-outs')
+  const refusals = async () => (await redis.info('errorstats')).match(/errorstat_WRONGTYPE:count=(\d+)/)?.[1] ?? '0'
+  const before = await refusals()
+  await service.move(id, 'start')
+  await eventually(async () => (await refusals()) !== before || undefined, 'a worker asks for opt-outs in vain')
+  await service.stopWorker()
+  expect(product.state.calls).toHaveLength(0)
+  expect(await used()).toBe(0)
+
+  await redis.del(optOuts)
+  await service.startWorker()
+  await service.reaches(id, 'done')
+  expect(await used()).toBe(1)
 })

@@ -1,13 +1,18 @@
 // Pins: what an account may have in all (messages that wait, drafts, rows, gallery, contacts), that requests at the same
 // moment do not get past it together, that another account does not notice, and that room comes back when things go. Real:
 // Redis, HTTP, two producers, files. Stood in for: WhatsApp, which is not asked.
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
+import { uploadRecipients } from '../../src/campaigns/commands/upload-rows.ts'
+import { readRows } from '../../src/campaigns/store/rows-quota.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { createFolder } from '../../src/gallery/folders.ts'
 import type { LimitSetting } from '../../src/model/accounts/limits.ts'
 import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { startProducer } from '../../src/producer/main.ts'
+import { findCampaign } from '../../src/recipients/campaigns.ts'
 import { apiClient } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
@@ -148,6 +153,28 @@ test('rows of an account have so many bytes in all; rows that replace others cou
   const id = parseCampaignId(one)
   await campaignRecord(service.redis, { lane: id?.lane ?? 0, number: id?.number ?? 0 }).remove()
   await expect.poll(async () => (await upload(tenant, other, 600)).status).toBe(200)
+})
+
+test('of uploads for a campaign at the same moment, the one that is taken counts', async () => {
+  const tenant = await tenantWith('limit.rows_bytes', 1_000_000)
+  const { json } = await draft(tenant)
+  const id = parseCampaignId(String(json.data.id))
+  const campaign = id && (await findCampaign(service.redis, id))
+  if (campaign === undefined) throw new Error('no campaign')
+  const deps = {
+    redis: service.redis,
+    files: openFolder(service.config.dataDir),
+    retentionMs: service.config.retentionMs,
+  }
+  const uploads = await Promise.allSettled(
+    [101, 202, 303].map((bytes) => {
+      const rows = Readable.from([Buffer.from(`phone\n${'1'.repeat(bytes - 6)}`)])
+      return uploadRecipients(deps, campaign, { format: 'csv', bytes: rows }, 1_000)
+    }),
+  )
+  expect(uploads.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
+  const taken = [101, 202, 303][uploads.findIndex(({ status }) => status === 'fulfilled')]
+  expect((await readRows(service.redis, tenant.account, '', 0)).total).toBe(taken)
 })
 
 async function uploadFile(tenant: Tenant, key: string, bytes: number, url = service.url) {

@@ -9,8 +9,8 @@ import type { FileStore } from '../../files/store.ts'
 import { Refusal, refusedFile } from '../../kernel/refusal.ts'
 import type { AccountLimits } from '../../model/accounts/limits.ts'
 import { CAMPAIGN_MOVES } from '../../model/campaigns/lifecycle.ts'
-import { type Campaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
-import { type RowsUpload, removeFiles, saveUpload } from '../../recipients/files.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
+import { type RowsUpload, removeFiles, saveUpload, sizeOfRows } from '../../recipients/files.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { keepRows, readRows } from '../store/rows-quota.ts'
 
@@ -42,7 +42,7 @@ export async function uploadRecipients(
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )
-  const { isCounted, before } = await count(bytes)
+  const { isCounted } = await count(bytes)
   if (!isCounted) {
     await removeFiles(files, campaign, [file])
     throw rowsFull(most)
@@ -50,10 +50,16 @@ export async function uploadRecipients(
   const fields = { rows_file: file, snapshot: '', total: 0, next: 0 }
   // An upload and a preflight each begin a new epoch: in the same epoch, the record still names the rows that were read.
   const options = { epoch: campaign.epoch, begins: true, fields }
-  const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options)
+  const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options).catch(
+    async (error: unknown) => {
+      // It may have been taken all the same; then this counts it again.
+      await countNamedFile(deps, campaign, bytes).catch(() => {})
+      throw error
+    },
+  )
   if (moved.kind === 'moved') return removeFiles(files, campaign, [campaign.rows_file, campaign.snapshot])
+  await countNamedFile(deps, campaign, bytes)
   await removeFiles(files, campaign, [file])
-  await count(before)
   if (moved.kind === 'refused' && CAMPAIGN_MOVES.upload.from.includes(moved.state)) {
     const sentence =
       'Other rows were uploaded, or a preflight was begun, while these were; upload them again to replace those.'
@@ -61,6 +67,21 @@ export async function uploadRecipients(
   }
   const state = moved.kind === 'missing' ? 'gone' : moved.state
   throw new Refusal('conflict', 'wrong_state', `Rows can be uploaded before a campaign starts; this one is ${state}.`)
+}
+
+/**
+ * Counts the file that the campaign's record names in place of one that was refused. Nothing where another upload has counted its
+ * own since: that one is refused too, or named. Crash before this: the wrong count stays until the next upload, or until the
+ * campaign is gone.
+ */
+async function countNamedFile(
+  { redis, files }: { redis: Redis; files: FileStore },
+  campaign: Campaign,
+  refusedBytes: number,
+): Promise<void> {
+  const named = (await findCampaign(redis, campaign))?.rows_file ?? ''
+  const bytes = named === '' ? 0 : await sizeOfRows(files, campaign, named)
+  await keepRows(redis, campaign.account, { id: idOf(campaign), bytes, most: 0, insteadOf: refusedBytes })
 }
 
 /** Bytes that the rows of the campaign may have. */

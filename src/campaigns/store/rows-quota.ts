@@ -23,16 +23,16 @@ interface Kept {
 }
 
 /**
- * Counts `bytes` for the campaign in place of its former count; refuses an increase that would exceed `most` for the account (0: no
- * limit).
+ * Counts `bytes` for the campaign in place of its former count, or only in place of `insteadOf`; refuses an increase that would
+ * exceed `most` for the account (0: no limit).
  */
 export async function keepRows(
   redis: Redis,
   account: number,
-  { id, bytes, most }: { id: string; bytes: number; most: number },
+  { id, bytes, most, insteadOf = '' }: { id: string; bytes: number; most: number; insteadOf?: number | '' },
 ): Promise<Kept> {
   const keep = async (): Promise<Kept> => {
-    const said = await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id, bytes, most })
+    const said = await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id, bytes, most, insteadOf })
     const [isCounted, total, before] = readRecord(kept, 'bytes of rows', said)
     return { isCounted: isCounted === 1, total, before }
   }
@@ -63,6 +63,7 @@ export async function readRows(
 const removeGone = cached(ROWS_LOOK_MS, async (redis, account: number): Promise<number> => {
   const names = (await redis.hkeys(rowsOfAccountKey(account))).filter((name) => name !== 'total')
   const gone = await goneAmong(redis, names)
-  for (const id of gone) await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id, bytes: 0, most: 0 })
+  for (const id of gone)
+    await keepScript(redis, { rows: rowsOfAccountKey(account) }, { id, bytes: 0, most: 0, insteadOf: '' })
   return gone.length
 })

@@ -160,16 +160,18 @@ async function claimAll(
   for (const each of messages) each.wantedUntil = wantedUntilOf(entry, each)
   // All of it leaves in one write. A message that waits for a file is not counted.
   const naming = namePeople(redis, entry, messages)
+  const ready = messages.filter(({ fileWaitMs }) => fileWaitMs === undefined)
+  const checked = checkRules(deps, entry, ready, naming)
   const [waitNoMore, restMs] = await Promise.all([
     endSuppressed(deps, entry, messages, naming),
-    checkRules(
-      deps,
-      entry,
-      messages.filter(({ fileWaitMs }) => fileWaitMs === undefined),
-      naming,
-    ),
+    checked,
     listPlaces(deps, lane, messages),
-  ])
+  ]).catch(async (error: unknown) => {
+    // What the rules count for these messages, they would count again when the messages are next read.
+    await checked.catch(() => {})
+    await refundAll(deps, entry, ready).catch(() => {})
+    throw error
+  })
   await refundAll(deps, entry, waitNoMore)
   // Of those that wait for a file, jobs are delayed by their claim, and places stay on the lane.
   const stays = ({ waitsAs, fileWaitMs }: Candidate): boolean => waitsAs === 'place' && fileWaitMs !== undefined
