@@ -15,9 +15,9 @@ import {
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
 import { cap, showPortfolio } from '../../src/portfolios/rules.ts'
-import { contactKeys } from '../../src/redis/keys.ts'
 import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
+import { optOutsOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
 
 const CODE = {
@@ -195,10 +195,10 @@ test('a person who has had enough gets no campaign message before that is over',
 
 test('a message that cannot leave because opt-outs cannot be read does not use the limit', async () => {
   const { redis, tenant } = service
-  const { optOuts } = contactKeys(tenant.account)
+  const optOuts = optOutsOf(redis, tenant.account)
   const { tag } = await service.addPeople(1)
   const id = await service.ready({ tags: [tag] })
-  await redis.set(optOuts, 'not a list of opt-outs')
+  await optOuts.ruin()
   const refusals = async () => (await redis.info('errorstats')).match(/errorstat_WRONGTYPE:count=(\d+)/)?.[1] ?? '0'
   const before = await refusals()
   await service.move(id, 'start')
@@ -207,7 +207,7 @@ test('a message that cannot leave because opt-outs cannot be read does not use t
   expect(product.state.calls).toHaveLength(0)
   expect(await used()).toBe(0)
 
-  await redis.del(optOuts)
+  await optOuts.remove()
   await service.startWorker()
   await service.reaches(id, 'done')
   expect(await used()).toBe(1)

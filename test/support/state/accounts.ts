@@ -57,6 +57,9 @@ export const ownerOfNumber = (redis: Redis, digits: string) => valueAt(redis, se
 /** Templates of an account, by name and language. */
 export const templatesOf = (redis: Redis, account: number) => recordAt(redis, templatesKey(account))
 
+/** Who of an account's recipients wants nothing, and since when. */
+export const optOutsOf = (redis: Redis, account: number) => timesAt(redis, contactKeys(account).optOuts)
+
 /** API keys of an account: id and what stands for the secret. */
 export const credentialsOf = (redis: Redis, account: number) => recordAt(redis, credentialsOfAccountKey(account))
 
