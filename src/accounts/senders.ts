@@ -140,13 +140,27 @@ export interface BrokenSender extends OwnedLane {
 }
 
 /** The same, with unreadable records apart: one of them must not stop work for the others. */
-export async function sortSenders(
+export const sortSenders = async (
   redis: Redis,
   account?: number,
-): Promise<{ senders: Sender[]; broken: BrokenSender[] }> {
-  const broken: BrokenSender[] = []
+): Promise<{ senders: Sender[]; broken: BrokenSender[] }> => sortByReading(redis, await lanesOf(redis, account))
+
+/** The same with removed senders whose data is retained. */
+export const sortKeptSenders = async (
+  redis: Redis,
+): Promise<{ senders: Sender[]; broken: { lane: number; error: CorruptRecordError }[] }> =>
+  sortByReading(
+    redis,
+    (await retainedLanes(redis)).map((lane) => ({ lane })),
+  )
+
+async function sortByReading<Lane extends { lane: number }>(
+  redis: Redis,
+  lanes: readonly Lane[],
+): Promise<{ senders: Sender[]; broken: (Lane & { error: CorruptRecordError })[] }> {
+  const broken: (Lane & { error: CorruptRecordError })[] = []
   const found = await Promise.all(
-    (await lanesOf(redis, account)).map((each) =>
+    lanes.map((each) =>
       findSender(redis, each.lane).catch((error: unknown) => {
         if (!(error instanceof CorruptRecordError)) throw error
         broken.push({ ...each, error })

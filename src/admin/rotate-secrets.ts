@@ -1,10 +1,10 @@
 // Reseals everything under the first of LANEWAY_SECRET_KEYS, while all parts run.
 
 import { listAccounts } from '../accounts/accounts.ts'
-import { findSender, listKeptSenders, replaceToken, type Sender, tokenContextOf } from '../accounts/senders.ts'
+import { findSender, replaceToken, type Sender, sortKeptSenders, tokenContextOf } from '../accounts/senders.ts'
 import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
-import { listEndpoints } from '../events/store/endpoints.ts'
+import { listReadableEndpoints } from '../events/store/endpoints.ts'
 import { type Resealed, type Seal, SealError } from '../kernel/seal.ts'
 import { FLOW_SECRETS, WEBHOOK_SECRETS } from '../model/accounts/secrets.ts'
 import { resealErasedKey } from '../people/opt-outs/erased.ts'
@@ -12,7 +12,7 @@ import type { Redis } from '../redis/connect.ts'
 
 /** The result of resealing. */
 export interface Rotation extends Resealed {
-  /** Under a key that is not among LANEWAY_SECRET_KEYS: what they belong to. */
+  /** Under a key that is not among LANEWAY_SECRET_KEYS, or in a record that cannot be read: what they belong to. */
   unreadable: { kind: 'sender' | 'webhook' | 'opt-outs'; id: number }[]
 }
 
@@ -33,7 +33,9 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
       rotation.unreadable.push({ kind, id })
     }
   }
-  for (const sender of await listKeptSenders(redis)) {
+  const { senders, broken } = await sortKeptSenders(redis)
+  for (const { lane } of broken) rotation.unreadable.push({ kind: 'sender', id: lane })
+  for (const sender of senders) {
     const resealed = () => resealSender(redis, seal, sender)
     // The token of a removed sender is used for status polls only, and cannot be renewed.
     await note('sender', sender.id, sender.removed_at === undefined ? resealed : () => resealed().catch(leftAlone))
@@ -43,7 +45,9 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
       await note('webhook', id, () => resealWebhookSecrets(redis, seal, id, name))
     }
     await note('opt-outs', id, () => resealErasedKey(redis, seal, id))
-    for (const endpoint of await listEndpoints(redis, id)) {
+    const { endpoints, unreadable } = await listReadableEndpoints(redis, id)
+    for (const _ of unreadable) rotation.unreadable.push({ kind: 'webhook', id })
+    for (const endpoint of endpoints) {
       await note('webhook', id, () => resealEndpoint(redis, seal, endpoint))
     }
   }

@@ -2,7 +2,7 @@
 
 import { grantedRate, setSenderRate } from '../accounts/senders.ts'
 import { counted } from '../kernel/fault.ts'
-import { deadLettersOf, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
+import { deadLettersOf, laneStatuses, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
 import { countPlaces } from '../lanes/places.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
@@ -165,9 +165,10 @@ function onLane(name: string, summary: string, act: LaneAct): Verb {
 async function actOn(name: string, context: CommandContext, act: LaneAct): Promise<Answer> {
   const { redis } = context
   const queues = await laneQueues(context)
-  const { id: lane, account } = await senderNamed(redis, name)
+  const sender = await senderNamed(redis, name)
+  const { id: lane, account } = sender
   const { text, detail } = await act(redis, queues, lane)
-  const [now] = (await listLanes(redis)).filter((each) => each.lane === lane)
+  const [now] = await laneStatuses(redis, [sender])
   return { json: now, text, acted: { account, target: String(lane), detail } }
 }
 

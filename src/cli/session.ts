@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/accounts.ts'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { notASender, sendersNamed } from '../accounts/named-senders.ts'
-import { findSender, listSenders, type Sender } from '../accounts/senders.ts'
+import { findSender, type Sender, sortSenders } from '../accounts/senders.ts'
 import { openFiles } from '../files/open.ts'
 import type { Config } from '../kernel/config.ts'
 import { quoted } from '../kernel/fault.ts'
@@ -104,8 +104,9 @@ const noAccount = (id: number) => new CliFailure(`Account ${id} does not exist, 
 
 /** The one sender that is named so by number, name or id; a CliFailure when none or several are. */
 export async function senderNamed(redis: Redis, name: string): Promise<Sender> {
-  const [sender, ...more] = sendersNamed(await listSenders(redis), name)
-  if (sender === undefined) throw noSender(name)
+  const { senders, broken } = await sortSenders(redis)
+  const [sender, ...more] = sendersNamed(senders, name)
+  if (sender === undefined) throw broken.find(({ lane }) => String(lane) === name)?.error ?? noSender(name)
   if (more.length === 0) return sender
   const ids = [sender, ...more].map(({ id }) => id).join(', ')
   throw new CliFailure(`Several senders are called ${quoted(name)}: ${ids}; name one by its number or its id.`)

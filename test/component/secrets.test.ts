@@ -139,6 +139,23 @@ describe('secrets rotate', () => {
     expect(createSeal([OLD, NEW]).isFresh((await senderOf(tenant.partnerLane)).token)).toBe(true)
   })
 
+  test('names a sender whose record cannot be read, and seals those of the others', async () => {
+    const other = await service.addTenant()
+    const lane = senderRecord(service.redis, other.partnerLane)
+    const { account } = await lane.fields()
+    await lane.change({ account: 'nobody' })
+    const run = await rotate(`${NEW},${OLD}`)
+    expect(run.code).toBe(1)
+    expect(run.stderr).toContain(`sender ${other.partnerLane}`)
+    expect(createSeal([NEW, OLD]).isFresh((await senderOf(tenant.partnerLane)).token)).toBe(true)
+    // A command for another sender is not concerned, and one for this sender says so.
+    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
+    const pause = (sender: number) => runCli(['lanes', 'pause', String(sender)], env)
+    expect(await pause(other.cloudLane)).toMatchObject({ code: 0 })
+    expect(await pause(other.partnerLane)).toMatchObject({ code: 1, stderr: expect.stringContaining('is broken') })
+    await lane.change({ account: account ?? '' })
+  })
+
   test('does not undo a token that somebody renews at the same moment', async () => {
     const read = await senderOf(tenant.partnerLane)
     const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
