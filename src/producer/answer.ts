@@ -11,9 +11,10 @@ import { Refusal } from '../kernel/refusal.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { OtherInstallationError } from '../redis/installation.ts'
 import { ApiError, errorBody, internal, otherStorage, refused, storageAway } from './errors.ts'
+import { holderOf } from './overload/connections.ts'
 import { spendBudget } from './overload/event-loop-budget.ts'
-import { createFairShares, holderOf } from './overload/fair-shares.ts'
-import { rateHeaders } from './rate-limits.ts'
+import { createFairShares } from './overload/fair-shares.ts'
+import { rateHeaders } from './rate-headers.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 

@@ -11,7 +11,7 @@ import { isOperator, NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { ApiError, notFound, refused } from './errors.ts'
 import type { Gate } from './gate.ts'
-import { showedKey, showedNoKey } from './overload/fair-shares.ts'
+import { showedKey, showedNoKey } from './overload/connections.ts'
 import type { Access, Caller } from './route.ts'
 import { reportRefusal } from './security-log.ts'
 

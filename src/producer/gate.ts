@@ -5,9 +5,10 @@ import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
 import { insideOf, plainAddress } from '../kernel/networks.ts'
 import type { Redis } from '../redis/connect.ts'
-import { createRateLimits, createWrongKeys, type RateLimits, type WrongKeys } from './rate-limits.ts'
+import { createRateLimits, type RateLimits } from './rate-limits.ts'
 import { createReserve, type Reserve } from './reserve.ts'
 import { createSecurityLog, type SecurityLog } from './security-log.ts'
+import { createWrongKeys, type WrongKeys } from './wrong-keys.ts'
 
 /** Shared by all requests of a process. */
 export interface Gate {

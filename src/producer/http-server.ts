@@ -16,8 +16,8 @@ import type { Log } from '../kernel/log.ts'
 import { cutOffLate, hasBody, refuse, requestIdOf } from './answer.ts'
 import { ApiError, errorBody } from './errors.ts'
 import { createClientAddress } from './gate.ts'
+import { createConnections } from './overload/connections.ts'
 import { spendBudget, watchConnection } from './overload/event-loop-budget.ts'
-import { createConnections } from './overload/fair-shares.ts'
 
 /** Each may hold 16 KB of headers, 16 KB of body that is not counted otherwise, and Node's own 20 KB: 100 MB in all. */
 const CONNECTIONS_MAX = 2_000

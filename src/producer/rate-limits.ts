@@ -1,11 +1,10 @@
-// Rate limits: 429 for requests that exceed them, and the remaining quota in every answer. The counters are in Redis, so that a limit
+// Rate limits: 429 for requests that exceed them, and the remaining quota in every answer (rate-headers.ts). The counters are in Redis, so that a limit
 // holds over all producers: rate-limiter-flexible counts in windows of a second. Refusals need no Redis, since a reached limit is cached
 // until its window ends.
 //
 // Without Redis each producer applies the rate by itself: an outage of the counters must not shut everybody out, and requests that need
 // Redis get 503 anyway.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { accountLimits, limitsOf } from '../accounts/accounts.ts'
 import { clientOf } from '../kernel/networks.ts'
@@ -14,6 +13,7 @@ import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rateKey } from '../redis/keys.ts'
 import { ApiError } from './errors.ts'
+import { noteRate } from './rate-headers.ts'
 import type { Caller } from './route.ts'
 
 /** What requests are counted by. */
@@ -86,7 +86,8 @@ export function createRates(redis: Redis) {
   }
 }
 
-async function consume(
+/** Takes one request off what is left. Also when it is refused, its answer says how long the window lasts. */
+export async function consume(
   limiter: RateLimiterRedis | RateLimiterMemory,
   key: string,
 ): Promise<{ isWithin: boolean; left: number; waitMs: number }> {
@@ -141,67 +142,3 @@ const bucketOf = (address: string): string =>
   clientOf(address)
     .replaceAll(/[^\da-f.:]/gi, '')
     .slice(0, 45)
-
-/** Refusals of wrong keys that an address gets at once, in so many seconds. */
-const WRONG_KEYS = 300
-const WRONG_KEYS_SECONDS = 6
-/** Longest that a refusal is held back. */
-const LATEST_MS = 2_000
-/** Refusals held back at a time in the process; more are answered at once. */
-const HELD_MAX = 1_000
-
-export type WrongKeys = ReturnType<typeof createWrongKeys>
-
-/**
- * Delays refusals of wrong keys. An address that sends many of them gets its refusals late; valid keys are not delayed, because behind a
- * proxy all clients have one address.
- */
-export function createWrongKeys() {
-  const refusals = new RateLimiterMemory({ points: WRONG_KEYS, duration: WRONG_KEYS_SECONDS })
-  let held = 0
-
-  return {
-    /** How long a refusal for this address has to wait (ms); counts it. */
-    async delayOf(address: string): Promise<number> {
-      return Math.min((await consume(refusals, clientOf(address))).waitMs, LATEST_MS)
-    },
-    /** Resolves when a refusal for this address may be answered. */
-    async wait(address: string): Promise<void> {
-      const ms = await this.delayOf(address)
-      if (ms <= 0 || held >= HELD_MAX) return
-      held += 1
-      await sleep(ms)
-      held -= 1
-    },
-  }
-}
-
-/**
- * The headers of the IETF draft draft-ietf-httpapi-ratelimit-headers for an answer. They are kept until its head is
- * written: with a header set before, Node builds the whole head in a slower way.
- */
-const noted = new WeakMap<ServerResponse, { policy: string; left: string }>()
-
-/** One more limit that the request was counted against. All are in one line: Node writes many lines several times as slowly. */
-function noteRate(response: ServerResponse, { of, rate, left }: RateVerdict): void {
-  const before = noted.get(response)
-  const join = (line: string | undefined, more: string): string => (line === undefined ? more : `${line}, ${more}`)
-  noted.set(response, {
-    policy: join(before?.policy, `"${of}";q=${rate};w=1`),
-    left: join(before?.left, `"${of}";r=${left};t=1`),
-  })
-}
-
-/** Names and values in turn, for the head that is written now. */
-export function rateHeaders(response: ServerResponse): string[] {
-  const known = noted.get(response)
-  return known === undefined ? [] : ['RateLimit-Policy', known.policy, 'RateLimit', known.left]
-}
-
-/** Sets them at once, for responses that write their head themselves. */
-export function setRateHeaders(response: ServerResponse): void {
-  const known = noted.get(response)
-  if (known === undefined || response.headersSent) return
-  response.setHeader('RateLimit-Policy', known.policy)
-  response.setHeader('RateLimit', known.left)
-}

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { clientOf } from '../../src/kernel/networks.ts'
 import { createSignInAttempts } from '../../src/producer/api/console/handlers.ts'
 import { createClientAddress } from '../../src/producer/gate.ts'
-import { createWrongKeys } from '../../src/producer/rate-limits.ts'
+import { createWrongKeys } from '../../src/producer/wrong-keys.ts'
 
 const SAME = [
   // Its network has zeros, which are left out in the short spelling: the same first half looks like another one.

@@ -1,7 +1,7 @@
 // Pins: some wrong keys are refused at once, further ones from the same address late, by 2 s at most, and another address
 // is not made to wait for them.
 import { afterEach, expect, test, vi } from 'vitest'
-import { createWrongKeys } from '../../src/producer/rate-limits.ts'
+import { createWrongKeys } from '../../src/producer/wrong-keys.ts'
 
 afterEach(() => {
   vi.useRealTimers()

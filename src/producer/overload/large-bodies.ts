@@ -5,8 +5,9 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { JSON_LIMIT_BYTES } from '../../kernel/body-limits.ts'
 import { ApiError, overloaded, tooLarge } from '../errors.ts'
+import { holderOf } from './connections.ts'
 import { spendBudget } from './event-loop-budget.ts'
-import { createFairShares, holderOf } from './fair-shares.ts'
+import { createFairShares } from './fair-shares.ts'
 import { createSemaphore } from './semaphore.ts'
 
 /** Time for a body to arrive: it is held in memory meanwhile. */
