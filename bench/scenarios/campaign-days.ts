@@ -4,7 +4,7 @@
 import { mkdirSync } from 'node:fs'
 import { findSender } from '../../src/accounts/senders.ts'
 import { createPortfolio, findPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
-import { showPortfolio } from '../../src/portfolios/rules.ts'
+import { showPortfolio } from '../../src/portfolios/usage.ts'
 import type { Bench } from '../bench.ts'
 import { createCampaign, fillTag, type Progress, show, start, sumOf } from '../campaign.ts'
 import { sinkGets, watchSink } from '../contender.ts'

@@ -3,7 +3,7 @@
 import { DAILY_LIMIT_MAX, type PortfolioDocument, RESERVE_PERCENT } from '../model/portfolio.ts'
 import { dropPortfolio, existingPortfolio } from '../portfolios/commands/portfolios.ts'
 import { createPortfolio, listPortfolios, newPortfolioId, setPortfolio } from '../portfolios/portfolios.ts'
-import { showPortfolio } from '../portfolios/rules.ts'
+import { showPortfolio } from '../portfolios/usage.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { accountId, nameUpTo, numberOf, parser } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'

@@ -2,9 +2,10 @@
 
 import type { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
+import { rulesKeys } from '../redis/keys.ts'
 import { campaignsRest } from './campaigns-rest.ts'
-import { restingOf, usage } from './rules.ts'
-import type { RulesOwner } from './rules-owner.ts'
+import { type RulesOwner, rulesKeysOf } from './rules-owner.ts'
+import { usage } from './usage.ts'
 
 /** The rule that campaigns wait for; `until` in epoch ms. */
 export interface RuleWaits {
@@ -43,3 +44,30 @@ const limitWaits = (until: number): RuleWaits => ({
   until,
   sentence: `The portfolio has written to as many people as it may in 24 hours; the next place is free at ${new Date(until).toISOString()}.`,
 })
+
+/** Why campaigns send nothing for now. */
+export interface Resting {
+  why: 'portfolio_limit' | 'held'
+  untilMs: number
+}
+
+/** Records that campaigns wait for a rule, until they check again after `forMs`. */
+export async function noteResting(
+  redis: Redis,
+  owner: RulesOwner,
+  { verdict, untilMs }: { verdict: string; untilMs: number },
+  forMs: number,
+): Promise<void> {
+  // A little longer, so that the display does not flicker.
+  await redis.set(rulesKeysOf(owner).resting, `${verdict} ${untilMs}`, 'PX', Math.ceil(forMs) + RESTING_KEPT_MS)
+}
+const RESTING_KEPT_MS = 3_000
+
+/** Why campaigns send nothing, as last recorded by workers; undefined while they may. */
+export async function restingOf(
+  redis: Redis,
+  { lane, portfolio }: { lane: number; portfolio?: { id: number } },
+): Promise<Resting | undefined> {
+  const [why, untilMs] = (await redis.get(rulesKeys(lane, portfolio?.id).resting))?.split(' ') ?? []
+  return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined
+}

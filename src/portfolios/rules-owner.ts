@@ -1,6 +1,7 @@
 // The owner of a sender's rules: its portfolio, or its own lane if it belongs to none.
 import type { Sender } from '../accounts/senders.ts'
 import type { Redis } from '../redis/connect.ts'
+import { rulesKeys } from '../redis/keys.ts'
 import { cachedPortfolio } from './portfolios.ts'
 
 /** The owner of caps, held places and budget. */
@@ -20,4 +21,13 @@ export async function rulesOwnerOf(redis: Redis, sender: Pick<Sender, 'id' | 'po
   if (portfolio === undefined) return { lane: sender.id }
   const { id, daily_limit: dailyLimit, reserve_percent: reservePercent } = portfolio
   return { lane: sender.id, portfolio: { id, dailyLimit, reservePercent } }
+}
+
+/** Its keys. */
+export const rulesKeysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> =>
+  rulesKeys(lane, portfolio?.id)
+
+/** The time, where it is not that of Redis. */
+export interface At {
+  nowMs?: number | undefined
 }

@@ -18,7 +18,8 @@ import {
   optedOutAmong,
   removeOptOuts,
 } from '../../src/people/opt-outs/opt-outs.ts'
-import { cap, cappedUntil, checkProviderRules } from '../../src/portfolios/rules.ts'
+import { cap, cappedUntil } from '../../src/portfolios/caps.ts'
+import { checkProviderRules } from '../../src/portfolios/rules.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'

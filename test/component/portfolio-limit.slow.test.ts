@@ -6,6 +6,7 @@ import { findSender } from '../../src/accounts/senders.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { openReplyWindow } from '../../src/lanes/messages/inbound.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
+import { cap } from '../../src/portfolios/caps.ts'
 import {
   createPortfolio,
   findPortfolio,
@@ -14,7 +15,7 @@ import {
   removePortfolio,
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
-import { cap, showPortfolio } from '../../src/portfolios/rules.ts'
+import { showPortfolio } from '../../src/portfolios/usage.ts'
 import { startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { optOutsOf } from '../support/state/accounts.ts'

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/senders.ts'
 import { portfolioDocumentSchema } from '../../src/model/portfolio.ts'
+import { cap, cappedUntil } from '../../src/portfolios/caps.ts'
+import { heldNow, keepHeldPlace, releaseHeldPlace } from '../../src/portfolios/held-places.ts'
 import {
   createPortfolio,
   findPortfolio,
@@ -14,21 +16,9 @@ import {
   removePortfolio,
   setPortfolio,
 } from '../../src/portfolios/portfolios.ts'
-import {
-  type Ask,
-  cap,
-  cappedUntil,
-  checkProviderRules,
-  commitCount,
-  heldNow,
-  keepHeldPlace,
-  type RuleVerdict,
-  refundCount,
-  releaseHeldPlace,
-  showPortfolio,
-  usage,
-} from '../../src/portfolios/rules.ts'
+import { type Ask, checkProviderRules, commitCount, type RuleVerdict, refundCount } from '../../src/portfolios/rules.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../src/portfolios/rules-owner.ts'
+import { showPortfolio, usage } from '../../src/portfolios/usage.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { keptOfPeople } from '../support/state/portfolios.ts'

@@ -3,9 +3,10 @@
 
 import type { LaneStats } from '../../lanes/stats.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../../model/portfolio.ts'
+import { heldNow, lanesHolding } from '../../portfolios/held-places.ts'
 import { findPortfolio } from '../../portfolios/portfolios.ts'
 import { restingWaits } from '../../portfolios/resting.ts'
-import { heldNow, lanesHolding, usage } from '../../portfolios/rules.ts'
+import { usage } from '../../portfolios/usage.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 

@@ -3,7 +3,13 @@
 // places. Idempotent.
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { type MessageRecord, readMessages } from '../../lanes/messages/records.ts'
-import { type HeldPlace, type Holder, heldPlacesOf, holders, releaseSameHeldPlace } from '../../portfolios/rules.ts'
+import {
+  type HeldPlace,
+  type Holder,
+  heldPlacesOf,
+  holders,
+  releaseSameHeldPlace,
+} from '../../portfolios/held-places.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are checked. */

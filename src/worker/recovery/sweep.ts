@@ -18,7 +18,7 @@ import {
 } from '../../lanes/due-lanes.ts'
 import { askToReopen, wakeCampaignLanes, wakeLanes } from '../../lanes/wake.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { restingOf } from '../../portfolios/rules.ts'
+import { restingOf } from '../../portfolios/resting.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { addCampaignLane } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -1,7 +1,7 @@
 // Checks once more whether claimed messages of a lane may leave: their worker is late, or the lane is slow, and the check made
 // before the claim is too old. One check for all of them.
 
-import { cappedUntil } from '../../portfolios/rules.ts'
+import { cappedUntil } from '../../portfolios/caps.ts'
 import { mayLeave } from '../../recipients/campaigns.ts'
 import type { SendDeps } from './attempt.ts'
 import type { Candidate } from './candidate.ts'

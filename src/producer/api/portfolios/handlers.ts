@@ -7,7 +7,7 @@ import {
   newPortfolioId,
   setPortfolio,
 } from '../../../portfolios/portfolios.ts'
-import { showPortfolio } from '../../../portfolios/rules.ts'
+import { showPortfolio } from '../../../portfolios/usage.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'
