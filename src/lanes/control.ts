@@ -61,6 +61,8 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
   const owner = { lane: sender.id, ...(sender.portfolio !== null && { portfolio: { id: sender.portfolio } }) }
   const hasRunning = stats.campaigns.some(({ state }) => state === 'running')
   const rest = hasRunning ? await restingWaits(redis, owner) : undefined
+  // The sender may have been read before the pause began, and its reason is written before the pause.
+  const pause = isPaused ? await findSender(redis, sender.id) : undefined
   return {
     lane: sender.id,
     account: sender.account,
@@ -69,9 +71,9 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     provider: sender.provider,
     rate: sender.rate,
     paused: isPaused,
-    paused_for: isPaused ? sender.paused_for : '',
-    paused_by: isPaused ? sender.paused_by : '',
-    paused_at: isPaused ? isoOrNull(sender.paused_at || undefined) : null,
+    paused_for: pause?.paused_for ?? '',
+    paused_by: pause?.paused_by ?? '',
+    paused_at: isoOrNull(pause?.paused_at || undefined),
     cooldown_until: cooldown ? iso(cooldown.until) : null,
     cooldown_code: cooldown?.code ?? '',
     cooldown_for: cooldown?.sentence ?? '',
@@ -125,13 +127,13 @@ export async function resumeLane(redis: Redis, queues: LaneQueues, lane: number)
 }
 
 /**
- * Pauses the lane until a person resumes it: WhatsApp lets its sender send nothing, for this reason. Dying between the writes leaves
- * it paused without a reason or an event; WhatsApp's next refusal makes up for it.
+ * Pauses the lane until a person resumes it: WhatsApp lets its sender send nothing, for this reason. Dying before the pause leaves a
+ * reason that nobody is shown, and WhatsApp's next refusal pauses the lane; dying after it leaves out the event.
  */
 export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, reason: string): Promise<void> {
   await notePauseBegins(redis, lane)
-  await queues.pause(lane)
   await setBlocked(redis, lane, reason, await redisNowMs(redis, senderKey(lane)))
+  await queues.pause(lane)
   // Many messages in flight are refused at once: the first of them writes the activity.
   if (await emitSenderBlocked(redis, lane, reason)) await noteOwnAct(redis, lane, 'lane.pause', reason)
 }

@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { findSender, updateSender } from '../../src/accounts/senders.ts'
-import { listLanes } from '../../src/lanes/control.ts'
+import { blockLane, laneStatuses, listLanes } from '../../src/lanes/control.ts'
 import { coolLane } from '../../src/lanes/cooldown.ts'
 import { lanes } from '../../src/producer/api/lanes/routes.ts'
 import { runAtTerminal } from '../support/cli.ts'
@@ -59,6 +59,32 @@ test('a paused lane keeps its messages until it is resumed', async ({
   expect((await cliJson('lanes', 'resume', String(tenant.partnerLane))).code).toBe(0)
   expect(await lanePaused()).toMatchObject({ paused: false, paused_for: '', paused_by: '', paused_at: null })
   await reaches(service, tenant, id, 'read')
+})
+
+test('a lane that is paused while it is listed never shows its pause without the reason', async ({
+  service,
+  tenant,
+  queues,
+  cliJson,
+}) => {
+  const lane = tenant.cloudLane
+  const before = await findSender(service.redis, lane)
+  if (before === undefined) throw new Error('no sender')
+  let isOver = false
+  const blocking = blockLane(service.redis, queues, lane, 'no money (code 131042)').then(() => {
+    isOver = true
+  })
+  // Read before the pause and in the middle of it.
+  for (let last = false; !last; ) {
+    last = isOver
+    const [listed] = await laneStatuses(service.redis, [before])
+    const isPaused = listed?.paused
+    expect(listed?.paused_for).toBe(isPaused ? 'no money (code 131042)' : '')
+    expect(listed?.paused_by).toBe(isPaused ? 'Laneway' : '')
+    expect(listed?.paused_at === null).toBe(!isPaused)
+  }
+  await blocking
+  expect((await cliJson('lanes', 'resume', String(lane))).code).toBe(0)
 })
 
 test('a cooldown is listed with its end and its code, and a resume ends it', async ({
