@@ -1,12 +1,13 @@
 // Pins: a job that can never be run fails at once, is kept with the reason, is told in the lookup, and harms none of its
 // neighbours. Real: Redis, HTTP, producer, worker.
 import { expect } from 'vitest'
-import { messageId, newUlid } from '../../src/kernel/message-id.ts'
+import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 import { serviceTest } from '../support/fixtures.ts'
 import { deliveryOf, infoOf, reaches, sendTo } from '../support/messages.ts'
 import { requeueAll, requeueRequest } from '../support/requeue.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { addSilently, giveUpNext, jobOf } from '../support/state/lanes.ts'
+import { queuedAgainOn } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
 const TEXT = 'the text that nobody may read here'
@@ -101,7 +102,11 @@ test('a message that failed, was requeued and whose new job becomes a dead lette
   const answer = await tenant.api.post(`/messages/${id}/requeue`)
   expect(answer.status).toBe(200)
   await giveUp(id)
-  // The sweep looks for its job ten seconds after it was queued again.
+  // The sweep looks for its job ten seconds after it was queued again; they are over.
+  const { lane = 0, ulid = '' } = parseMessageId(id) ?? {}
+  const list = queuedAgainOn(service.redis, lane)
+  expect(Number(await list.timeOf(ulid)) - Date.now()).toBeLessThanOrEqual(10_000)
+  await list.put(Date.now(), ulid)
   await service.startWorker()
   const told = await eventually(
     async () => {

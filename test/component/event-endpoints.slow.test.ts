@@ -1,6 +1,6 @@
 // Pins: endpoints are told what happens, signed, at least once, each by itself, and only where it is safe. Real: Redis,
 // HTTP, producer, worker, the endpoints. Stood in for: WhatsApp.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readAuditLog } from '../../src/accounts/audit-log.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
@@ -23,9 +23,9 @@ beforeAll(async () => {
     env: { LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8', LANEWAY_EVENTS_RETRY_SECONDS: '1,1,600' },
   })
 })
-afterAll(() => service?.close())
-afterEach(async () => {
-  for (const receiver of receivers.splice(0)) await receiver.close()
+afterAll(async () => {
+  await service?.close()
+  for (const receiver of receivers) await receiver.close()
 })
 
 const endpointShape = z.looseObject({
@@ -82,7 +82,8 @@ async function happen(tenant: Tenant, count = 1, lane = tenant.partnerLane): Pro
 }
 const toldOf = (receiver: EventReceiver, id: string | undefined) => receiver.events().filter((event) => event.id === id)
 
-describe('an endpoint', () => {
+// Each has an account of its own, and most wait for the relay, which reads changes about once a second.
+describe.concurrent('an endpoint', () => {
   test('is told each event by itself, signed, of the types that it asks for, without number and text', async () => {
     const { tenant, receiver, create, attempts } = await listener()
     const endpoint = await create()
@@ -255,18 +256,9 @@ describe('an endpoint', () => {
     await eventually(async () => hanging.all.length > 0, 'the one that hangs')
     expect([away.all, hanging.taken]).toEqual([[], []])
   })
-
-  test('is told of what happened while no worker was there', async () => {
-    const { tenant, receiver, create } = await listener()
-    await service.stopWorker()
-    await create()
-    const [id] = await happen(tenant)
-    await service.startWorker()
-    await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
-  })
 })
 
-describe('an endpoint can', () => {
+describe.concurrent('an endpoint can', () => {
   test('be given another secret, and the old one signs on', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
@@ -393,6 +385,15 @@ test('what must not be called is refused when an endpoint is created, and when i
     expect((await call('POST', '', { url })).status, url).toBe(400)
     expect((await call('PATCH', `/${endpoint.id}`, { url })).status, url).toBe(400)
   }
+})
+
+test('an endpoint is told of what happened while no worker was there', async () => {
+  const { tenant, receiver, create } = await listener()
+  await service.stopWorker()
+  await create()
+  const [id] = await happen(tenant)
+  await service.startWorker()
+  await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
 })
 
 test('an address that came to be private after it was created is not called', async () => {

@@ -1,6 +1,7 @@
 // Pins: an endpoint gets events from the answer to its creation on, also when the relay is about to stop listening to
 // the account, however the two are interleaved and wherever one dies. Real: Redis.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Command } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { startRelay } from '../../src/events/relay.processor.ts'
@@ -10,11 +11,11 @@ import { createSeal } from '../../src/kernel/seal.ts'
 import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
 import { silentLog } from '../support/app.ts'
-import { startReceiver } from '../support/event-receiver.ts'
+import { type EventReceiver, startReceiver } from '../support/event-receiver.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { endpointRecord, eventAccounts, listeningOf, outboxesOf, senderRecord } from '../support/state/accounts.ts'
 import { clearAll, namesOfAccount } from '../support/state/everything.ts'
-import { eventually } from '../support/wait.ts'
+import { eventually, gate } from '../support/wait.ts'
 
 const seal = createSeal(['a key of at least thirty-two characters'])
 const RETENTION_MS = 3_600_000
@@ -37,6 +38,7 @@ async function steps() {
   await readyOrLate(redis, 10_000)
   let left = Number.POSITIVE_INFINITY
   const held: (() => unknown)[] = []
+  let stopped = gate()
   const send = redis.sendCommand
   Reflect.set(redis, 'sendCommand', (...args: Parameters<Redis['sendCommand']>) => {
     if (left > 0) {
@@ -44,6 +46,7 @@ async function steps() {
       return Reflect.apply(send, redis, args)
     }
     held.push(() => Reflect.apply(send, redis, args))
+    stopped.open()
     return args[0].promise
   })
   return {
@@ -51,11 +54,14 @@ async function steps() {
     /** Begins some work and resolves once it has stopped before this command, or is done. */
     async begin(place: number, work: () => Promise<unknown>) {
       left = place
+      stopped = gate()
       let isDone = false
       const done = work().finally(() => {
         isDone = true
       })
-      await eventually(async () => isDone || held.length > 0, 'it stops or ends')
+      await Promise.race([done, stopped.opened])
+      // What left before is answered.
+      await Reflect.apply(send, redis, [new Command('PING')])
       return { isDone: () => isDone, done }
     },
     /** Lets it go on to its end. */
@@ -216,45 +222,50 @@ test('a sender that is added while the relay stops listening to its account keep
   expect(wrong).toEqual([])
 })
 
-/** Runs a relay until `work` has ended. */
-async function whileRelayed(work: () => Promise<void>): Promise<void> {
-  const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
-  const relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
-  try {
-    await work()
-  } finally {
-    await relay.stop(1_000)
-  }
-}
-
 const blocked = () => JSON.stringify({ about: 'sender', blocked: true, reason: '', at: Date.now() })
 
-test('a relay finds an account that has an endpoint and is not listened to, and tells it', async () => {
-  const { account, outboxes } = await forsaken()
-  const receiver = await startReceiver()
-  const fields = newEndpointFields.parse({ url: receiver.url, types: ['sender.blocked'] })
-  await createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
-  await eventAccounts(lanes.redis).drop(account)
-  for (const outbox of outboxes) await outbox.remove()
-  await whileRelayed(async () => {
+// What is wrong is there before the one relay starts, which looks at the outboxes every few seconds.
+describe.concurrent('a relay', () => {
+  let unheard: Awaited<ReturnType<typeof forsaken>> & { receiver: EventReceiver }
+  let hearers: Awaited<ReturnType<typeof hearing>>[]
+  let relay: ReturnType<typeof startRelay>
+  beforeAll(async () => {
+    // It clears all, so it comes first.
+    const { account, outboxes } = await forsaken()
+    const receiver = await startReceiver()
+    unheard = { account, outboxes, receiver }
+    const fields = newEndpointFields.parse({ url: receiver.url, types: ['sender.blocked'] })
+    await createEndpoint(lanes.redis, account, fields, { seal, nowMs: Date.now(), id: newEndpointId() })
+    await eventAccounts(lanes.redis).drop(account)
+    for (const outbox of outboxes) await outbox.remove()
+
+    hearers = [await hearing(), await hearing(), await hearing()]
+    // Of the first account an endpoint is unreadable, of the second its sender.
+    const [one, another] = hearers
+    const { endpoint: bad } = (await one?.add()) ?? expect.fail('no endpoint')
+    await endpointRecord(lanes.redis, one?.account ?? 0, bad.id).change({ max_events: 'many' })
+    await senderRecord(lanes.redis, another?.lane ?? 0).change({ rate: 'fast' })
+    await another?.outbox.remove()
+
+    const events = { retryMs: [1_000], retentionMs: RETENTION_MS, allowPrivate: ['127.0.0.0/8'] }
+    relay = startRelay({ redis: lanes.redis, config: { events }, log: silentLog, seal, worker: 'one' })
+  })
+  afterAll(async () => {
+    await relay?.stop(1_000)
+    for (const { receiver } of [unheard, ...hearers]) await receiver.close()
+  })
+
+  test('finds an account that has an endpoint and is not listened to, and tells it', async () => {
+    const { outboxes, receiver } = unheard
     const areThere = async () => (await Promise.all(outboxes.map((outbox) => outbox.isThere()))).every(Boolean)
     await eventually(areThere, 'the outboxes')
     await outboxes[1]?.add('e', blocked())
     await eventually(async () => receiver.taken.length > 0, 'the event')
   })
-  await receiver.close()
-})
 
-test('an unreadable endpoint or sender holds up only its own events, and keeps them', async () => {
-  const one = await hearing()
-  const another = await hearing()
-  const last = await hearing()
-  // Of the first account an endpoint is unreadable, of the second its sender.
-  const { endpoint: bad } = await one.add()
-  await endpointRecord(lanes.redis, one.account, bad.id).change({ max_events: 'many' })
-  await senderRecord(lanes.redis, another.lane).change({ rate: 'fast' })
-  await another.outbox.remove()
-  await whileRelayed(async () => {
+  test('keeps the events of an unreadable endpoint or sender, and holds up no others', async () => {
+    const [one, another, last] = hearers
+    if (!one || !another || !last) throw new Error('nobody hears')
     await eventually(() => another.outbox.isThere(), 'the outbox of an unreadable sender')
     for (const each of [one, another, last]) await each.outbox.add('e', blocked())
     for (const each of [one, last]) await eventually(async () => each.receiver.taken.length > 0, 'the event')
@@ -262,7 +273,6 @@ test('an unreadable endpoint or sender holds up only its own events, and keeps t
     await senderRecord(lanes.redis, another.lane).change({ rate: '80' })
     await eventually(async () => another.receiver.taken.length > 0, 'the event of the mended sender')
   })
-  for (const { receiver } of [one, another, last]) await receiver.close()
 })
 
 /** An account with a sender and an endpoint that takes its events. */

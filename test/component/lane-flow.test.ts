@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => close?.())
 
 // A Worker that took the end of all it had in hand for the end of its queue waited 5 s for somebody to wake it.
-test.each([
+test.concurrent.each([
   ['at once', 1, () => Promise.resolve()],
   ['together, as sends that are answered at the same moment', 2, endOfBeat],
 ])('messages that end %s do not make it wait', async (_how, lane, work) => {

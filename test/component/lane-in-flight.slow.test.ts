@@ -11,7 +11,7 @@ import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
 import { laneIn, scopeOf } from '../support/console-reader.ts'
 import { slowness } from '../support/machine.ts'
-import { sendTo } from '../support/messages.ts'
+import { audioTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -34,7 +34,10 @@ async function sending({ rate, messages, maxInFlight }: { rate: number; messages
     body: JSON.stringify({ answer_delay_ms: ANSWER_MS }),
   })
   const tenant = await made.addTenant({ rate })
-  await Promise.all(Array.from({ length: messages }, (_, i) => sendTo(made, tenant, `+4917000${String(30_000 + i)}`)))
+  const each = Array.from({ length: messages }, (_, i) => audioTo(`+4917000${String(30_000 + i)}`))
+  for (let at = 0; at < messages; at += 1_000) {
+    expect((await tenant.api.post('/messages/batch', { messages: each.slice(at, at + 1_000) })).status).toBe(200)
+  }
   // Each scrape reads anew.
   let clock = 0
   const telemetry = createTelemetry({

@@ -109,7 +109,7 @@ test.each([1, 2])(
         const all = async () => mine.every((id) => processed.includes(id))
         await eventually(all, `all of ${mine.length} messages`, 5_000)
       }),
-      { numRuns: 2 },
+      { numRuns: 1 },
     )
     expect(processed.toSorted()).toEqual(added.toSorted())
     // Otherwise this would have tested lanes that stay open.

@@ -24,8 +24,9 @@ let other: Tenant
 let queues: LaneQueues
 beforeAll(async () => {
   service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
-  tenant = await service.addTenant()
-  other = await service.addTenant()
+  // Their provider reports by itself; the other wire would be polled.
+  tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
+  other = await service.addTenant({ defaultProvider: 'cloud-api' })
   queues = openLaneQueues(service.redis)
 })
 afterAll(async () => {
@@ -57,7 +58,7 @@ describe('GET /messages/{id}', () => {
       possible_duplicate: false,
       class: 'transactional',
       kind: 'audio',
-      sender: tenant.partnerNumber,
+      sender: tenant.cloudNumber,
       to: '491700006001',
       text: 'https://example.com/hello.ogg',
       campaign_id: null,
@@ -77,10 +78,10 @@ describe('GET /messages/{id}', () => {
   })
 
   test('says why a message waits', async () => {
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006002')
     expect(await show(id)).toMatchObject({ state: 'queued', waits: { why: 'lane_paused', until: null } })
-    await queues.resume(tenant.partnerLane)
+    await queues.resume(tenant.cloudLane)
     await reaches(service, tenant, id, 'read')
   })
 
@@ -94,7 +95,7 @@ describe('GET /messages/{id}', () => {
 
   test("answers alike for another account's message and for one that does not exist", async () => {
     const id = await sendTo(service, other, '+491700006004')
-    const missing = messageId(other.partnerLane, newUlid(Date.now()))
+    const missing = messageId(other.cloudLane, newUlid(Date.now()))
     for (const each of [() => tenant.api.get(`/messages/${id}`), () => cancel(id), () => requeue(id)]) {
       expect((await each()).status).toBe(404)
     }
@@ -105,17 +106,17 @@ describe('GET /messages/{id}', () => {
 })
 
 describe('POST /messages/{id}/cancel', () => {
-  beforeEach(() => queues.resume(tenant.partnerLane))
+  beforeEach(() => queues.resume(tenant.cloudLane))
 
   test('of a message that waits for its first claim keeps it from ever being sent, and a record of it', async () => {
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006101')
     const neighbour = await sendTo(service, tenant, '+491700006102')
     const { status, json, text } = await cancel(id)
     expect(status, text).toBe(200)
     expect(answered.parse(json).data).toMatchObject({ id, state: 'cancelled', to: '491700006101', kind: 'audio' })
     expect(await hasJob(service.redis, id)).toBe(false)
-    await queues.resume(tenant.partnerLane)
+    await queues.resume(tenant.cloudLane)
     await reaches(service, tenant, neighbour, 'read')
     expect(await sentTo('491700006101')).toBe(0)
     expect(await show(id)).toMatchObject({ state: 'cancelled', text: 'https://example.com/hello.ogg' })
@@ -126,7 +127,7 @@ describe('POST /messages/{id}/cancel', () => {
   })
 
   test('of a delayed message does the same', async () => {
-    const { partnerLane: lane } = tenant
+    const { cloudLane: lane } = tenant
     const id = messageId(lane, newUlid(Date.now()))
     const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } }
     const payload = { v: 1, to: '491700006103', class: 'transactional', content, until: Date.now() + 60_000 }
@@ -139,7 +140,7 @@ describe('POST /messages/{id}/cancel', () => {
   test.each(['cancel', 'requeue'])(
     'with a field that %s does not know is refused and changes nothing',
     async (verb) => {
-      await queues.pause(tenant.partnerLane)
+      await queues.pause(tenant.cloudLane)
       const id = await sendTo(service, tenant, '+491700006199')
       const answer = await tenant.api.post(`/messages/${id}/${verb}`, { reason: 'typed wrong' })
       expect(answer.status).toBe(400)
@@ -155,7 +156,7 @@ describe('POST /messages/{id}/cancel', () => {
     const answer = await cancel(id)
     expect(answer.status).toBe(409)
     expect(errorOf(answer)).toMatchObject({ code: 'wrong_state', message: expect.stringContaining('read') })
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const waiting = await sendTo(service, tenant, '+491700006105')
     expect((await cancel(waiting)).status).toBe(200)
     expect(errorOf(await cancel(waiting)).message).toContain('cancelled')
@@ -188,14 +189,14 @@ describe('POST /messages/{id}/requeue', () => {
     const to = '15550100104'
     const id = await sendTo(service, tenant, `+${to}`)
     await reaches(service, tenant, id, 'failed')
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const { status, json, text } = await requeue(id)
     expect(status, text).toBe(200)
     expect(answered.parse(json).data).toMatchObject({ id, state: 'queued', possible_duplicate: false, problem: null })
     const again = await requeue(id)
     expect(again.status).toBe(409)
     expect(errorOf(again)).toMatchObject({ code: 'wrong_state', message: expect.stringContaining('queued') })
-    await queues.resume(tenant.partnerLane)
+    await queues.resume(tenant.cloudLane)
     await reaches(service, tenant, id, 'failed')
     expect(await sentTo(to)).toBe(0)
     const fresh = await sendTo(service, tenant, '+491700006201')
@@ -204,18 +205,18 @@ describe('POST /messages/{id}/requeue', () => {
   })
 
   test('is refused for a message that was never claimed and waits', async () => {
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006202')
     expect(errorOf(await requeue(id)).code).toBe('wrong_state')
-    await queues.resume(tenant.partnerLane)
+    await queues.resume(tenant.cloudLane)
     await reaches(service, tenant, id, 'read')
   })
 
   test('sends a cancelled message after all', async () => {
-    await queues.pause(tenant.partnerLane)
+    await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006203')
     await cancel(id)
-    await queues.resume(tenant.partnerLane)
+    await queues.resume(tenant.cloudLane)
     expect((await requeue(id)).status).toBe(200)
     await reaches(service, tenant, id, 'read')
     expect(await sentTo('491700006203')).toBe(1)
@@ -223,7 +224,7 @@ describe('POST /messages/{id}/requeue', () => {
 
   test('flags a message that may have gone out', async () => {
     await accountRecord(service.redis, tenant.account).change({ 'policy.transactional': 'at_most_once' })
-    const id = await sendTo(service, tenant, '+15550100307')
+    const id = await sendTo(service, tenant, '+15550100307', { sender: tenant.partnerNumber })
     await reaches(service, tenant, id, 'unknown')
     expect(answered.parse((await requeue(id)).json).data).toMatchObject({ possible_duplicate: true })
     await reaches(service, tenant, id, 'unknown')

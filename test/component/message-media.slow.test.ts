@@ -219,7 +219,7 @@ test('an account that reads as many files as it may, slowly, leaves room for tho
 
 describe('a WhatsApp that hangs', () => {
   // What the producer fetches files with, under limits that a test can wait for; `unavailable` is the 502 of above.
-  const hasty = createMediaSource('v25.0', { lookUp: 300, begin: 300, pause: 300, whole: 3_000 })
+  const hasty = createMediaSource('v25.0', { lookUp: 300, begin: 300, pause: 300, whole: 1_500 })
   afterEach(() => {
     tell = tells
   })

@@ -133,7 +133,7 @@ const damages: [string, (id: Id) => Promise<void>][] = [
 ]
 
 test.each(damages)('%s keeps none of its neighbours from being polled, and is put off', async (_name, damage) => {
-  const ids = await sentMessages(30)
+  const ids = await sentMessages(10)
   const [bad, ...neighbours] = ids
   if (!bad) throw new Error('no message')
   await damage(bad)

@@ -89,9 +89,9 @@ test('while Redis is dead everything that needs it is 503; when it is back, mess
 })
 
 test('while Redis does not answer everything that needs it is 503 in time, and works again when it does', async () => {
-  const pause = service.redis.call('CLIENT', 'PAUSE', 8_000, 'ALL')
-  await pause
+  service.server.freeze()
   await expectAllAway()
+  service.server.wake()
   await isReady()
   const id = await sendTo(service, tenant, '+491700000012')
   await reaches(service, tenant, id, 'read', 25_000)
@@ -102,8 +102,9 @@ test('a Redis that stops to answer after a quiet moment costs a request no more 
   for (const route of routes) await inTime(route)
   // Longer than keys, accounts and senders are cached: they have to be read again, and what they were is still known.
   await sleep(1_100)
-  await service.redis.call('CLIENT', 'PAUSE', 6_000, 'ALL')
+  service.server.freeze()
   await expectAllAway(routes)
+  service.server.wake()
   await isReady()
 })
 

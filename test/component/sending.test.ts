@@ -61,7 +61,7 @@ async function sendsTo(to: string): Promise<number> {
   return lines.map((line) => ledgerLine.parse(JSON.parse(line))).filter((line) => line.to === to).length
 }
 
-describe.each(['partner-api', 'cloud-api'] as const)('on %s', (provider) => {
+describe.concurrent.each(['partner-api', 'cloud-api'] as const)('on %s', (provider) => {
   const tenant = () => tenantOn(provider)
   const good = provider === 'partner-api' ? '491700000001' : '491700000002'
 

@@ -163,9 +163,11 @@ describe('the ledger', () => {
   }
 
   test('has a line for each accepted request in the order of acceptance, never merged, and counts them', async () => {
-    await inMemoryAndInFile(async (one) => {
+    await inMemoryAndInFile(async (one, file) => {
+      // Memory keeps them in pieces of a thousand; a file waits for the disk before each answer.
+      const count = file === null ? 1_050 : 150
       const ids: string[] = []
-      for (let sent = 0; sent < 2500; sent += 50) {
+      for (let sent = 0; sent < count; sent += 50) {
         const batch = Array.from({ length: 50 }, () =>
           postCloud(one.url, cloudText(TO, { biz_opaque_callback_data: 'same' })),
         )
@@ -174,7 +176,7 @@ describe('the ledger', () => {
       const lines = await readLedger(one.url)
       expect(lines.map((line) => line.id).sort()).toEqual(ids.sort())
       expect(lines.map((line) => line.at_ms)).toEqual(lines.map((line) => line.at_ms).sort((a, b) => a - b))
-      expect(await countOf(one.url)).toEqual({ count: 2500 })
+      expect(await countOf(one.url)).toEqual({ count })
     })
   })
 

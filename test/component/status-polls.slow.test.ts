@@ -29,10 +29,10 @@ afterAll(async () => {
   await partner?.close()
 })
 
-async function newTenant(): Promise<Tenant> {
-  const tenant = await service.addTenant()
-  const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('token')
-  await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: partner.url, sealedToken })
+async function newTenant({ addTenant, config, redis } = service): Promise<Tenant> {
+  const tenant = await addTenant()
+  const sealedToken = createSeal(secretKeysOf(config)).encrypt('token')
+  await setSenderAccess(redis, tenant.partnerLane, { baseUrl: partner.url, sealedToken })
   return tenant
 }
 
@@ -83,9 +83,7 @@ async function expectToStop(name: string, answer: string, state: string) {
   return { tenant, id }
 }
 
-// By themselves: these look at the jobs of all lanes.
-
-test('messages that take long cost no job each: a lane of a hundred has a handful', async () => {
+test.concurrent('messages that take long cost no job each: a lane of a hundred has a handful', async () => {
   const tenant = await newTenant()
   const numbers = Array.from({ length: 100 }, (_, i) => `4917000040${100 + i}`)
   await Promise.all(numbers.map((to) => sendTo(service, tenant, `+${to}`)))
@@ -101,12 +99,15 @@ test('messages that take long cost no job each: a lane of a hundred has a handfu
   await eventually(async () => (await outstanding(tenant)) === 0, 'none is followed any more', LONG_MS)
 })
 
-test('polls whose job is gone are taken up again', async () => {
-  const tenant = await newTenant()
+test.concurrent('polls whose job is gone are taken up again', async () => {
+  // By itself: the jobs of all lanes go.
+  const own = await startService()
+  const tenant = await newTenant(own)
   const to = '491700004401'
-  const id = await sendTo(service, tenant, `+${to}`)
+  const id = await sendTo(own, tenant, `+${to}`)
   await eventually(async () => pollsOf(to) >= 1, 'it is polled')
-  await loseAllPolls(service.redis)
+  await loseAllPolls(own.redis)
   answers.set(to, statusAnswer('delivered'))
-  await reaches(service, tenant, id, 'delivered', LONG_MS)
+  await reaches(own, tenant, id, 'delivered', LONG_MS)
+  await own.close()
 })

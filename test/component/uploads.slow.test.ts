@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { receive } from '../../src/files/drafts.ts'
 import { openFolder } from '../../src/files/folder.ts'
@@ -37,12 +37,13 @@ let account: number
 let folder: number
 let provider: { url: string; close: () => void }
 /** Requests of the provider: which number, and the bytes of the file as it came. */
-const uploads: { path: string; sha256: string; type: string }[] = []
-let answer: (response: ServerResponse, request: IncomingMessage) => void
-/** What reads a request instead, of files that are not to be held in memory. */
-let sink: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
-/** Whether the provider reads the body before it answers. */
-let reads = true
+const uploads: { lane: number; sha256: string; type: string }[] = []
+const uploadsOn = (lane: number) => uploads.filter((each) => each.lane === lane)
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+/** What the provider does with uploads for a lane, once it has read them; it takes those of any other. */
+const answers = new Map<number, Answer>()
+/** What it does instead of reading them into memory. */
+const sinks = new Map<number, (request: IncomingMessage, response: ServerResponse) => void>()
 const dataDir = mkdtempSync(join(tmpdir(), 'laneway-uploads-'))
 const files = openFolder(dataDir)
 let ids = 0
@@ -60,12 +61,14 @@ beforeAll(async () => {
   folder = (await createFolder(redis, account, { name: 'Pictures' })).id
   const http = createServer((request, response) => {
     request.on('error', () => {})
+    const lane = Number(/^\/v25\.0\/(\d+)\/media$/.exec(request.url ?? '')?.[1])
+    const sink = sinks.get(lane)
     if (sink !== undefined) return sink(request, response)
-    if (!reads) return answer(response, request)
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      uploads.push({ path: request.url ?? '', ...fileIn(Buffer.concat(chunks)) })
+      uploads.push({ lane, ...fileIn(Buffer.concat(chunks)) })
+      const answer = answers.get(lane) ?? takes
       answer(response, request)
     })
   })
@@ -79,6 +82,7 @@ beforeAll(async () => {
   }
 })
 afterAll(async () => {
+  for (const close of closing) await close()
   provider?.close()
   redis?.disconnect()
   await server?.stop()
@@ -95,15 +99,6 @@ function fileIn(form: Buffer): { sha256: string; type: string } {
 }
 
 const closing: (() => Promise<unknown>)[] = []
-beforeEach(() => {
-  uploads.length = 0
-  answer = takes
-  reads = true
-  sink = undefined
-})
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
 
 /** A worker's uploads, and senders as it sees them. */
 function workerWith(store: FileStore = files, worker = `worker ${Math.random()}`, limits: object = {}) {
@@ -146,32 +141,123 @@ test('is made once for each number, however many ask at once in two workers, and
   ])
   const found = await Promise.all(asks)
   expect(found.every(({ kind }) => kind === 'ready')).toBe(true)
-  expect(uploads.map(({ path }) => path).sort()).toEqual([`/v25.0/${first}/media`, `/v25.0/${second}/media`])
-  expect(uploads.map(({ sha256, type }) => [sha256, type])).toEqual([
-    [file.hash, 'image/png'],
-    [file.hash, 'image/png'],
-  ])
+  for (const lane of [first, second]) expect(uploadsOn(lane)).toEqual([{ lane, sha256: file.hash, type: 'image/png' }])
 })
 
-test('that WhatsApp cuts in the middle is made again, and nothing is kept of it', async () => {
-  reads = false
+// These wait for times of the product, so they do it together.
+
+test.concurrent('of a file whose record cannot be read waits until a person has mended it, and stops no other file', async () => {
+  const [broken, fine, lane] = [await newFile(), await newFile(), newLane()]
+  await galleryOf(redis, account).file(broken.id).drop('hash')
+  const { uploads: all, entryOf } = workerWith()
+  const unreadable = { kind: 'waits', problem: { code: 'file_unreadable' } }
+  const [found] = await Promise.all([all.find(entryOf(lane), broken.id), all.settled(entryOf(lane), fine.id, 60_000)])
+  expect(found).toMatchObject(unreadable)
+  expect(await all.find(entryOf(lane), fine.id)).toMatchObject({ kind: 'ready' })
+
+  await galleryOf(redis, account).file(broken.id).change({ hash: broken.hash })
+  const ready = async () => (await all.find(entryOf(lane), broken.id)).kind === 'ready'
+  await eventually(ready, 'it is read again', 60_000)
+})
+
+test.concurrent('a worker that stood still and lost its lease breaks its upload off', async () => {
+  let isHeld = false
+  let isBrokenOff = false
+  const cloud = workerWith(files, 'frozen', { begin: 20_000, whole: 20_000 })
+  const [file, lane] = [await newFile(), newLane()]
+  answers.set(lane, (response) => {
+    isHeld = true
+    const late = setTimeout(() => takes(response), 9_000)
+    response.once('close', () => {
+      clearTimeout(late)
+      isBrokenOff = !response.writableEnded
+    })
+  })
+  const of = { lane, hash: file.hash }
+  await cloud.uploads.find(cloud.entryOf(lane), file.id)
+  await eventually(async () => isHeld, 'it is under way')
+  // As after its lease has run out: another worker has uploaded it meanwhile.
+  await releaseUpload(redis, of, 'frozen')
+  expect(await holdUpload(redis, of, 'another', true)).toBe(true)
+  await keepUpload(redis, of, 'theirs', Date.now())
+  await eventually(async () => isBrokenOff, 'it is broken off', 8_000)
+  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'uploaded', id: 'theirs' })
+  expect(await holdUpload(redis, of, 'another', false)).toBe(true)
+})
+
+test.concurrent('rests longer after each failure in a row', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(), newLane()]
+  answers.set(lane, refuses(500, 131000))
+  const rests: number[] = []
+  for (let n = 1; n <= 3; n += 1) {
+    await eventually(
+      async () => {
+        await all.find(entryOf(lane), file.id)
+        return uploadsOn(lane).length === n
+      },
+      `try ${n}`,
+      20_000,
+    )
+    const rest = await eventually(async () => {
+      const known = await findUpload(redis, { lane, hash: file.hash }, Date.now())
+      return known.kind === 'backing_off' ? known.backoff.ms : undefined
+    }, 'it rests')
+    rests.push(rest)
+  }
+  expect(rests[1]).toBeGreaterThan(1_000)
+  expect(rests[2]).toBeGreaterThan(2_000)
+})
+
+test.concurrent('to a WhatsApp that never answers is given up in bounded time', async () => {
+  const { uploads: all, entryOf } = workerWith()
+  const lane = newLane()
+  answers.set(lane, () => undefined)
+  const began = performance.now()
+  expect(await all.settled(entryOf(lane), (await newFile()).id, 120_000)).toMatchObject({ kind: 'waits' })
+  expect(performance.now() - began).toBeLessThan(100_000)
+})
+
+test.concurrent('waits while the store of files is away or full, and fails once the bytes are gone', async () => {
+  const [file, lane] = [await newFile(), newLane()]
+  let isAway = true
+  const store: FileStore = {
+    ...files,
+    read: (...asked) => (isAway ? Promise.reject(new FilesAwayError('ENOSPC')) : files.read(...asked)),
+  }
+  const { uploads: all, entryOf } = workerWith(store)
+  expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({
+    kind: 'waits',
+    problem: { code: 'files_away' },
+  })
+  isAway = false
+  const state = async () => (await all.find(entryOf(lane), file.id)).kind
+  await eventually(async () => (await state()) === 'ready', 'the store is back', 10_000)
+  const lost = await newFile()
+  rmSync(join(dataDir, contentPath(lost.hash)))
+  expect(await all.settled(entryOf(newLane()), lost.id, 60_000)).toMatchObject({
+    kind: 'refused',
+    problem: { code: 'gallery_file_gone' },
+  })
+})
+
+test.concurrent('that WhatsApp cuts in the middle is made again, and nothing is kept of it', async () => {
   let cut = 0
-  answer = (_response, request) => {
+  const { uploads: all, entryOf } = workerWith()
+  const [file, lane] = [await newFile(4_000_000), newLane()]
+  sinks.set(lane, (request) => {
     request.once('data', () => {
       cut += 1
       request.socket.destroy()
     })
-  }
-  const { uploads: all, entryOf } = workerWith()
-  const [file, lane] = [await newFile(4_000_000), newLane()]
+  })
   expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({ kind: 'waits' })
   expect(cut).toBe(1)
   expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'backing_off' })
-  reads = true
-  answer = takes
+  sinks.delete(lane)
   const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
   await eventually(ready, 'it is uploaded', 10_000)
-  expect(uploads).toHaveLength(1)
+  expect(uploadsOn(lane)).toHaveLength(1)
 })
 
 /** Files above 5 MB, of the sizes that WhatsApp takes. */
@@ -199,7 +285,8 @@ test.each(LARGE)('of %s is streamed, made again as a whole when it breaks off, a
   let requests = 0
   let most = 0
   const taken: number[] = []
-  sink = (request, response) => {
+  const lane = newLane()
+  sinks.set(lane, (request, response) => {
     requests += 1
     const isCut = requests === 1
     let read = 0
@@ -212,10 +299,9 @@ test.each(LARGE)('of %s is streamed, made again as a whole when it breaks off, a
       taken.push(read)
       takes(response)
     })
-  }
+  })
   const before = process.memoryUsage().arrayBuffers
   const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 20_000, whole: 60_000 })
-  const lane = newLane()
   expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({ kind: 'waits' })
   expect(await findUpload(redis, { lane, hash: file.hash }, Date.now())).toMatchObject({ kind: 'backing_off' })
   const ready = async () => (await all.find(entryOf(lane), file.id)).kind === 'ready'
@@ -227,28 +313,21 @@ test.each(LARGE)('of %s is streamed, made again as a whole when it breaks off, a
   expect(most - before).toBeLessThan(50 * MB)
 })
 
-test('to a WhatsApp that never answers is given up in bounded time', async () => {
-  answer = () => undefined
-  const { uploads: all, entryOf } = workerWith()
-  const began = performance.now()
-  expect(await all.settled(entryOf(newLane()), (await newFile()).id, 120_000)).toMatchObject({ kind: 'waits' })
-  expect(performance.now() - began).toBeLessThan(100_000)
-})
-
 test.each<[string, number, number, 'waits' | 'refused']>([
   ['throttles', 429, 130429, 'waits'],
   ['has a fault of its own', 500, 131000, 'waits'],
   ['is overloaded', 503, 2, 'waits'],
   ['does not take the file', 400, 100, 'refused'],
 ])('of which WhatsApp says that it %s is %s %s %s', async (_what, status, code, kind) => {
-  answer = refuses(status, code)
   const { uploads: all, entryOf } = workerWith()
-  const [file, entry] = [await newFile(), entryOf(newLane())]
+  const [file, lane] = [await newFile(), newLane()]
+  const entry = entryOf(lane)
+  answers.set(lane, refuses(status, code))
   expect(await all.settled(entry, file.id, 60_000)).toMatchObject({ kind, problem: { code: String(code) } })
   // Each message that asks meanwhile gets the same without asking WhatsApp.
   const meanwhile = await Promise.all(Array.from({ length: 20 }, () => all.find(entry, file.id)))
   expect(meanwhile.map((each) => each.kind)).toEqual(Array(20).fill(kind))
-  expect(uploads).toHaveLength(1)
+  expect(uploadsOn(lane)).toHaveLength(1)
 })
 
 test('of an account whose WhatsApp does not answer leave room for those of others', async () => {
@@ -257,70 +336,9 @@ test('of an account whose WhatsApp does not answer leave room for those of other
   const others = await createAccount(redis, 'Other shop')
   const file = await newFile(0, { account: others, folder: (await createFolder(redis, others, { name: 'Own' })).id })
   const [hanging, fine] = [newLane(), newLane()]
-  answer = (response, { url }) => (url?.includes(`/${hanging}/`) ? undefined : takes(response))
+  answers.set(hanging, () => undefined)
   for (let i = 0; i < 20; i += 1) await all.find(entryOf(hanging), (await newFile()).id)
   expect(await all.settled(entryOf(fine, others), file.id, 60_000)).toMatchObject({ kind: 'ready' })
-})
-
-test('rests longer after each failure in a row', async () => {
-  answer = refuses(500, 131000)
-  const { uploads: all, entryOf } = workerWith()
-  const [file, lane] = [await newFile(), newLane()]
-  const rests: number[] = []
-  for (let n = 1; n <= 3; n += 1) {
-    await eventually(
-      async () => {
-        await all.find(entryOf(lane), file.id)
-        return uploads.length === n
-      },
-      `try ${n}`,
-      20_000,
-    )
-    const rest = await eventually(async () => {
-      const known = await findUpload(redis, { lane, hash: file.hash }, Date.now())
-      return known.kind === 'backing_off' ? known.backoff.ms : undefined
-    }, 'it rests')
-    rests.push(rest)
-  }
-  expect(rests[1]).toBeGreaterThan(1_000)
-  expect(rests[2]).toBeGreaterThan(2_000)
-})
-
-test('waits while the store of files is away or full, and fails once the bytes are gone', async () => {
-  const [file, lane] = [await newFile(), newLane()]
-  let isAway = true
-  const store: FileStore = {
-    ...files,
-    read: (...asked) => (isAway ? Promise.reject(new FilesAwayError('ENOSPC')) : files.read(...asked)),
-  }
-  const { uploads: all, entryOf } = workerWith(store)
-  expect(await all.settled(entryOf(lane), file.id, 60_000)).toMatchObject({
-    kind: 'waits',
-    problem: { code: 'files_away' },
-  })
-  isAway = false
-  const state = async () => (await all.find(entryOf(lane), file.id)).kind
-  await eventually(async () => (await state()) === 'ready', 'the store is back', 10_000)
-  const lost = await newFile()
-  rmSync(join(dataDir, contentPath(lost.hash)))
-  expect(await all.settled(entryOf(newLane()), lost.id, 60_000)).toMatchObject({
-    kind: 'refused',
-    problem: { code: 'gallery_file_gone' },
-  })
-})
-
-test('of a file whose record cannot be read waits until a person has mended it, and stops no other file', async () => {
-  const [broken, fine, lane] = [await newFile(), await newFile(), newLane()]
-  await galleryOf(redis, account).file(broken.id).drop('hash')
-  const { uploads: all, entryOf } = workerWith()
-  const unreadable = { kind: 'waits', problem: { code: 'file_unreadable' } }
-  const [found] = await Promise.all([all.find(entryOf(lane), broken.id), all.settled(entryOf(lane), fine.id, 60_000)])
-  expect(found).toMatchObject(unreadable)
-  expect(await all.find(entryOf(lane), fine.id)).toMatchObject({ kind: 'ready' })
-
-  await galleryOf(redis, account).file(broken.id).change({ hash: broken.hash })
-  const ready = async () => (await all.find(entryOf(lane), broken.id)).kind === 'ready'
-  await eventually(ready, 'it is read again', 60_000)
 })
 
 test('of bytes that are fewer than their record says is never half made', async () => {
@@ -331,32 +349,7 @@ test('of bytes that are fewer than their record says is never half made', async 
     kind: 'waits',
     problem: { code: 'file_unreadable' },
   })
-  expect(uploads).toEqual([])
-})
-
-test('a worker that stood still and lost its lease breaks its upload off', async () => {
-  let isHeld = false
-  let isBrokenOff = false
-  answer = (response) => {
-    isHeld = true
-    const late = setTimeout(() => takes(response), 9_000)
-    response.once('close', () => {
-      clearTimeout(late)
-      isBrokenOff = !response.writableEnded
-    })
-  }
-  const cloud = workerWith(files, 'frozen', { begin: 20_000, whole: 20_000 })
-  const [file, lane] = [await newFile(), newLane()]
-  const of = { lane, hash: file.hash }
-  await cloud.uploads.find(cloud.entryOf(lane), file.id)
-  await eventually(async () => isHeld, 'it is under way')
-  // As after its lease has run out: another worker has uploaded it meanwhile.
-  await releaseUpload(redis, of, 'frozen')
-  expect(await holdUpload(redis, of, 'another', true)).toBe(true)
-  await keepUpload(redis, of, 'theirs', Date.now())
-  await eventually(async () => isBrokenOff, 'it is broken off', 8_000)
-  expect(await findUpload(redis, of, Date.now())).toMatchObject({ kind: 'uploaded', id: 'theirs' })
-  expect(await holdUpload(redis, of, 'another', false)).toBe(true)
+  expect(uploadsOn(lane)).toEqual([])
 })
 
 test('an id in its last day is used on while the file is uploaded anew', async () => {
@@ -370,7 +363,7 @@ test('an id in its last day is used on while the file is uploaded anew', async (
     return found.kind === 'uploaded' && found.id !== 'old' && !found.isOld
   }
   await eventually(renewed, 'it is renewed')
-  expect(uploads).toHaveLength(1)
+  expect(uploadsOn(lane)).toHaveLength(1)
 })
 
 test('an id is used for 29 days at most: WhatsApp keeps it for 30', async () => {
@@ -385,14 +378,15 @@ test('a file that is removed for good after a message was accepted, or of anothe
   const { uploads: all, entryOf } = workerWith()
   const [removed, theirs] = [await newFile(), await newFile()]
   await removeFile(redis, account, removed.id)
-  const entry = entryOf(newLane())
+  const lane = newLane()
+  const entry = entryOf(lane)
   const other = { ...entry, sender: { ...entry.sender, account: account + 1 } }
   for (const [of, { id }] of [
     [entry, removed],
     [other, theirs],
   ] as const)
     expect(await all.settled(of, id, 60_000)).toMatchObject({ kind: 'refused', problem: { code: 'gallery_file_gone' } })
-  expect(uploads).toEqual([])
+  expect(uploadsOn(lane)).toEqual([])
 })
 
 test('a lost id is forgotten once, and another worker’s newer one is not', async () => {
@@ -420,10 +414,10 @@ test('while Redis is full a file is uploaded once, and one that WhatsApp does no
   await redis.config('SET', 'maxmemory', '1')
   try {
     const found = await all.settled(entryOf(lane), file.id, 60_000)
-    expect([found.kind, uploads.length]).toEqual(['ready', 1])
-    answer = refuses(500, 2)
+    expect([found.kind, uploadsOn(lane).length]).toEqual(['ready', 1])
+    answers.set(lane, refuses(500, 2))
     for (let tries = 0; tries < 3; tries += 1) await all.settled(entryOf(lane), other.id, 700)
-    expect(uploads).toHaveLength(2)
+    expect(uploadsOn(lane)).toHaveLength(2)
   } finally {
     await redis.config('SET', 'maxmemory', '0')
   }
@@ -435,9 +429,9 @@ test('while Redis is away nothing is uploaded, and everything goes on afterwards
   server.freeze()
   const asked = all.find(entryOf(lane), file.id)
   await new Promise((resolve) => setTimeout(resolve, 300))
-  expect(uploads).toEqual([])
+  expect(uploadsOn(lane)).toEqual([])
   server.wake()
   await asked
   await eventually(async () => (await all.find(entryOf(lane), file.id)).kind === 'ready', 'it is uploaded', 10_000)
-  expect(uploads).toHaveLength(1)
+  expect(uploadsOn(lane)).toHaveLength(1)
 })

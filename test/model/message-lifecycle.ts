@@ -1,5 +1,5 @@
 // The reference model of a message's life: what Redis does in message-lifecycle.lua, written a second time as one pure
-// function. No process runs it; tests hold the two together, step by step over thousands of lives, and prove of this one
+// function. No process runs it; tests hold the two together, step by step over more than a thousand lives, and prove of this one
 // what must hold of both. It does not read the table of moves, so that a wrong table is found out.
 //
 // Evidence (a webhook, a status poll, or the provider's own answer) may arrive at any time, in any order, any number of

@@ -53,6 +53,10 @@ export const addRecord = (
 export const uploadOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
   valueAt(redis, mediaUploadKeys(lane, hash).upload)
 
+/** Which worker uploads a content to the number of a lane at the moment. */
+export const uploadLeaseOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
+  valueAt(redis, mediaUploadKeys(lane, hash).lease)
+
 /** What stands for a received message in the names of what is kept about it. */
 export const receivedName = inboundDigest
 
