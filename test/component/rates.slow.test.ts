@@ -62,7 +62,7 @@ test('eight processes that ask for ten times the rate get all of it, and not one
   let asked = 0
   const { through, most } = await throughOf(200, async () => {
     const statuses: number[] = []
-    for (const end = performance.now() + 1_000; performance.now() < end; ) {
+    for (const end = performance.now() + 2_000; performance.now() < end; ) {
       const verdicts = await Promise.all(processes.map((rates) => rates.take('key', 'key_of_eight', 200)))
       statuses.push(...verdicts.map(({ isWithin }) => (isWithin ? 200 : 429)))
       asked = statuses.length
@@ -70,7 +70,7 @@ test('eight processes that ask for ten times the rate get all of it, and not one
     }
     return statuses
   })
-  expect(asked).toBeGreaterThan(1_000)
+  expect(asked).toBeGreaterThan(2_000)
   expect(through).toBeLessThanOrEqual(most)
   // What one of them has leased and does not use is lost.
   expect(through).toBeGreaterThan(most * 0.6)
