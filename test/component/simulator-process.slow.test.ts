@@ -63,6 +63,13 @@ test('tells a parent that forked it where it listens, and ends when the parent l
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
+test('ends when its parent lets go while it is still being loaded', async () => {
+  const child = fork(main, { env: { SIMULATOR_PORT: '0' }, stdio: 'ignore' })
+  started.push(child)
+  child.disconnect()
+  expect(await once(child, 'exit')).toEqual([0, null])
+})
+
 test('a taken port is one clear sentence and exit 1', async () => {
   const other = createServer()
   const port = await listen(other)

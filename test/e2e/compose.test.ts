@@ -12,7 +12,6 @@ import { nothingLeft, processesNaming, startProcess } from '../support/processes
 import { eventually } from '../support/wait.ts'
 import { freePort } from '../testbed/free-port.ts'
 
-// Processes start in seconds, and on a busy machine in many.
 const SERVICES = ['redis', 'producer', 'worker', 'simulator'] as const
 type Service = (typeof SERVICES)[number]
 
@@ -106,9 +105,15 @@ async function healthy(name: Service): Promise<void> {
 test('the services of both compose files pass one message through, and stop in order', async () => {
   const redis = run('redis', ['--dir', dir])
   await healthy('redis')
-  const parts = [run('simulator'), run('worker'), run('producer')]
+  const [simulator, worker, producer] = [run('simulator'), run('worker'), run('producer')]
+  const parts = [simulator, worker, producer]
+  // Each check is a process, so none is made before it can be good.
+  const says = (part: typeof worker, what: string) => eventually(async () => part.stdout().includes(what), what)
+  await says(simulator, 'simulator.listening')
   await healthy('simulator')
+  await says(producer, 'producer.started')
   await healthy('producer')
+  await says(worker, 'worker.started')
   await healthy('worker')
 
   const env = environmentOf('producer')
@@ -151,12 +156,14 @@ test('the services of both compose files pass one message through, and stop in o
 test('without secrets the production parts name what is missing and do not start', async () => {
   const redis = run('redis', ['--dir', dir])
   await healthy('redis')
-  for (const name of ['producer', 'worker'] as const) {
+  const parts = (['producer', 'worker'] as const).map((name) => {
     const { command = [], environment = {} } = production[name] ?? {}
     const [node = '', ...args] = command
     const mapped = Object.entries(environment).map(([setting, value]) => [setting, here(value)])
     const settings = { ...Object.fromEntries(mapped), LANEWAY_METRICS_PORT: '0', TEST_FOLDER: dir }
-    const part = startProcess(node, args, settings)
+    return startProcess(node, args, settings)
+  })
+  for (const part of parts) {
     expect(await part.ended).toEqual({ code: 1, signal: null })
     for (const setting of ['LANEWAY_SECRET_KEYS', 'LANEWAY_PUBLIC_URL']) expect(part.stderr()).toContain(setting)
   }

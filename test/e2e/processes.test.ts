@@ -1,6 +1,8 @@
-// Producer, worker and simulator as separate processes on one Redis, any number of each.
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+// Producer and worker as separate processes on one Redis, any number of each. A start costs seconds, so the tests go on from
+// one another: what one has started, the next one finds.
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
@@ -8,7 +10,6 @@ import { startProcess, type TestProcess, takePort } from '../support/processes.t
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 
-// Processes start in seconds, and on a busy machine in many.
 const GALLERY = 'partners/wp-gallery/manage'
 /** A number of the simulator's table: accepted at once, answered after two seconds. */
 const ANSWERS_AFTER_2_S = '+15550100301'
@@ -17,65 +18,44 @@ let redis: TestRedis
 const folder = newDataDir()
 let env: Record<string, string>
 /** What all tests share: a simulator, a producer, and a key of an account whose sender sends to it. */
-let simulator: string
+let simulator: Simulator
 let url: string
 let key: string
-/** Workers and second producers of one test. */
-const own: TestProcess[] = []
+/** The only worker, from the first test on. */
+let worker: TestProcess
 
 beforeAll(async () => {
   redis = await startRedis()
   env = { REDIS_URL: redis.url, LANEWAY_DATA_DIR: folder.dataDir, PORT: '0', LANEWAY_BULK_MOVE_WAIT_SECONDS: '0.3' }
-  const producer = launch('producer')
-  simulator = await addressOf(startSimulator())
-  key = await account(simulator)
+  const producer = start('producer')
+  simulator = await startSimulator({ port: 0, sentMs: 0, deliveredMs: 0, readMs: 86_400_000 })
+  key = await account()
   url = await addressOf(producer)
-})
-afterEach(async () => {
-  for (const part of own) part.kill('SIGTERM')
-  await Promise.all(own.splice(0).map((part) => part.ended))
-  await eventually(async () => (await isReady(url)) === 503, 'no worker is known')
 })
 afterAll(async () => {
   await folder.remove()
+  await simulator?.close()
   await redis?.stop()
 })
 
-type Part = 'producer' | 'worker' | 'simulator'
-
-const launch = (part: Part, extra: Record<string, string> = {}) =>
-  startProcess(process.execPath, ['scripts/run.mjs', part], { ...env, ...extra })
-
-/** Starts a part that ends with its test. */
-function start(part: Part, extra: Record<string, string> = {}): TestProcess {
-  const started = launch(part, extra)
-  own.push(started)
-  return started
-}
+const start = (part: 'producer' | 'worker', extra: Record<string, string> = {}): TestProcess =>
+  startProcess(process.execPath, [`dist/start/${part}.js`], { ...env, ...extra })
 
 /** The address that a part says it listens on. */
 async function addressOf(part: TestProcess): Promise<string> {
   return eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens', 60_000)
 }
 
-const startSimulator = () =>
-  launch('simulator', {
-    SIMULATOR_PORT: '0',
-    SIMULATOR_SENT_MS: '0',
-    SIMULATOR_DELIVERED_MS: '0',
-    SIMULATOR_READ_MS: '86400000',
-  })
-
 const isReady = async (url: string) => (await fetch(`${url}/readyz`)).status
 
 /** Requests that WhatsApp has taken. */
 async function taken(): Promise<number> {
-  const answer = await (await fetch(`${simulator}/_ledger?count=1`)).json()
+  const answer = await (await fetch(`${simulator.url}/_ledger?count=1`)).json()
   return z.object({ count: z.number() }).parse(answer).count
 }
 
 /** An account made on the command line, with a sender at this address and keys of its own. */
-async function account(simulatorUrl: string) {
+async function account() {
   const cli = async (...args: string[]) => {
     const done = await runCli([...args, '--json'], env)
     expect(done).toMatchObject({ code: 0, stderr: '' })
@@ -92,7 +72,7 @@ async function account(simulatorUrl: string) {
     '--provider',
     'partner-api',
     '--base-url',
-    simulatorUrl,
+    simulator.url,
     '--token',
     'any',
   )
@@ -149,7 +129,7 @@ test('without a worker everything is accepted and nothing happens; when one star
   expect(await taken()).toBe(0)
   expect(JSON.stringify(await moveState())).toContain('pending')
 
-  start('worker')
+  worker = start('worker')
   await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
   for (const id of messages) await becomes(caller, id, 'delivered')
   await eventually(async () => (await files.filesIn(files.to)).includes(files.file), 'the file is moved')
@@ -159,8 +139,6 @@ test('without a worker everything is accepted and nothing happens; when one star
 
 test('a worker that is asked to stop finishes what is in flight and takes nothing new', async () => {
   const caller = { base_url: url, api_key: key }
-  const worker = start('worker')
-  await eventually(async () => (await isReady(url)) === 200, 'the worker is known')
   const slow = await sendImage(caller, ANSWERS_AFTER_2_S)
   await becomes(caller, slow, 'sending')
 
@@ -173,30 +151,27 @@ test('a worker that is asked to stop finishes what is in flight and takes nothin
   expect(await worker.ended).toEqual({ code: 0, signal: null })
   expect(await statusOf(caller, slow)).toMatch(/^(sent|delivered)$/)
   expect(await statusOf(caller, late)).toBe('queued')
-
-  start('worker')
-  await becomes(caller, late, 'delivered')
 })
 
-test('two producers and two workers serve one account together', async () => {
-  const urls = [url, await addressOf(start('producer'))]
-  const [one = '', two = ''] = urls
+test('two producers and two workers serve one account together, and what waited for a worker', async () => {
   const before = await taken()
-  const workers = [start('worker'), start('worker')]
+  const [producer, ...workers] = [start('producer'), start('worker'), start('worker')]
+  const two = await addressOf(producer)
   await eventually(
-    async () => JSON.stringify(await (await fetch(`${one}/readyz`)).json()).includes('"workers":2'),
+    async () => JSON.stringify(await (await fetch(`${url}/readyz`)).json()).includes('"workers":2'),
     'both workers',
   )
 
   const sent = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => sendImage({ base_url: urls[i % 2] ?? '', api_key: key })),
+    Array.from({ length: 40 }, (_, i) => sendImage({ base_url: i % 2 === 0 ? url : two, api_key: key })),
   )
   // Looked up where it was not sent.
   for (const id of sent) await becomes({ base_url: two, api_key: key }, id, 'delivered')
-  expect(await taken()).toBe(before + sent.length)
+  // And the one that the test before left waiting.
+  expect(await taken()).toBe(before + sent.length + 1)
 
-  for (const worker of workers) worker.kill('SIGTERM')
-  for (const worker of workers) expect(await worker.ended).toEqual({ code: 0, signal: null })
+  for (const each of workers) each.kill('SIGTERM')
+  for (const each of workers) expect(await each.ended).toEqual({ code: 0, signal: null })
 })
 
 test('a producer whose port is taken says so in one sentence', async () => {

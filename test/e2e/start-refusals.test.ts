@@ -3,20 +3,72 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { becomes, sendImage } from '../support/calls.ts'
-import { demoFile, launchLaneway, newDataDir, readyDemo, startLaneway, testInFolder } from '../support/laneway.ts'
+import { demoFile, launchLaneway, newDataDir, startLaneway, testInFolder } from '../support/laneway.ts'
 import { nothingLeft, startProcess, takePort } from '../support/processes.ts'
 import { startRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
 import { freePort } from '../testbed/free-port.ts'
 
-// Processes start in seconds, and on a busy machine in many.
 /** Starts it, waits for its end and returns what it wrote to stderr. */
-async function refusal(dataDir: string, env: Record<string, string>): Promise<string> {
-  const started = launchLaneway(dataDir, env)
+async function refusal(
+  dataDir: string,
+  env: Record<string, string>,
+  command?: readonly [string, ...string[]],
+): Promise<string> {
+  const started = launchLaneway(dataDir, env, command)
   expect(await started.ended).toEqual({ code: 1, signal: null })
   await nothingLeft(dataDir)
   return started.stderr().trim()
 }
+
+// All of these mostly wait for processes, so they run side by side, the longest first.
+describe.concurrent('with REDIS_URL', () => {
+  testInFolder(
+    'it uses that Redis, starts none, seeds it once, and leaves it alone when its accounts are of another folder',
+    async ({ dataDir }) => {
+      const redis = await startRedis()
+      const env = { REDIS_URL: redis.url }
+      const first = await startLaneway(dataDir, env)
+      expect(first.demo.redis_url).toBe(redis.url)
+      expect(existsSync(join(dataDir, 'redis'))).toBe(false)
+      await becomes(first.demo, await sendImage(first.demo), 'delivered')
+      first.process.kill('SIGTERM')
+      await first.process.ended
+
+      const elsewhere = newDataDir()
+      const stranger = launchLaneway(elsewhere.dataDir, env)
+      const second = await startLaneway(dataDir, env)
+      expect(second.demo.api_key).toBe(first.demo.api_key)
+      expect(second.demo.account_id).toBe(first.demo.account_id)
+      second.process.kill('SIGTERM')
+      await second.process.ended
+
+      await eventually(async () => stranger.stdout().includes('Laneway is ready'), 'the banner', 150_000)
+      expect(stranger.stdout()).toContain('This Redis holds accounts already')
+      expect(existsSync(demoFile(elsewhere.dataDir))).toBe(false)
+      stranger.kill('SIGTERM')
+      expect(await stranger.ended).toEqual({ code: 0, signal: null })
+      await elsewhere.remove()
+      await redis.stop()
+    },
+  )
+})
+
+testInFolder('in production there is neither a simulator nor demo data', async ({ dataDir }) => {
+  const started = launchLaneway(dataDir, {
+    LANEWAY_ENV: 'production',
+    LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
+    LANEWAY_PUBLIC_URL: 'https://laneway.example',
+  })
+  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 150_000)
+  expect(started.stdout()).toContain('LANEWAY_ENV is production')
+  expect(statSync(join(dataDir, 'redis/redis.sock')).isSocket()).toBe(true)
+  expect(existsSync(join(dataDir, 'ports.json'))).toBe(false)
+  expect(existsSync(join(dataDir, 'simulator.log'))).toBe(false)
+  expect(existsSync(demoFile(dataDir))).toBe(false)
+  started.kill('SIGTERM')
+  expect(await started.ended).toEqual({ code: 0, signal: null })
+})
 
 describe.concurrent('a start is refused in one sentence', () => {
   testInFolder('when the port is taken, and then no Redis was started', async ({ dataDir }) => {
@@ -61,7 +113,7 @@ describe.concurrent('a start is refused in one sentence', () => {
   testInFolder(
     'when there is no Redis server and no way to install one, with the commands that help',
     async ({ dataDir }) => {
-      const words = await refusal(dataDir, { PATH: '/nowhere' })
+      const words = await refusal(dataDir, { PATH: '/nowhere' }, [process.execPath, 'scripts/run.mjs', 'start'])
       expect(words).toMatch(/^Laneway needs a Redis server/)
       for (const command of ['apt-get install -y', 'brew install redis', 'docker compose up', 'REDIS_URL=']) {
         expect(words).toContain(command)
@@ -70,82 +122,12 @@ describe.concurrent('a start is refused in one sentence', () => {
   )
 
   testInFolder('by a part on its own that was given no Redis', async ({ dataDir }) => {
-    for (const part of ['producer', 'worker']) {
-      const started = startProcess(process.execPath, ['scripts/run.mjs', part], { LANEWAY_DATA_DIR: dataDir })
+    const parts = ['producer', 'worker'].map((part) =>
+      startProcess(process.execPath, [`dist/start/${part}.js`], { LANEWAY_DATA_DIR: dataDir }),
+    )
+    for (const started of parts) {
       expect(await started.ended).toEqual({ code: 1, signal: null })
       expect(started.stderr().trim()).toMatch(/^REDIS_URL must be set/)
     }
   })
-})
-
-testInFolder(
-  'of the starts on one data folder one runs, whatever an old one left there, and the others are refused and disturb nothing',
-  async ({ dataDir }) => {
-    // Of a process that is long gone, under an id that lives.
-    const holder = { pid: process.pid, started: '1', command: 'node', parent: 0, state: 'running' }
-    writeFileSync(join(dataDir, 'laneway.pid'), JSON.stringify(holder))
-    const both = [launchLaneway(dataDir), launchLaneway(dataDir)]
-    const refused = await Promise.race(both.map(async (each) => ({ each, ended: await each.ended })))
-    expect(refused.ended).toEqual({ code: 1, signal: null })
-    expect(refused.each.stderr()).toMatch(/is already running/)
-    const first = both.find((each) => each !== refused.each)
-    if (first === undefined) throw new Error('unreachable')
-    const demo = await readyDemo(dataDir, first)
-
-    const late = launchLaneway(dataDir)
-    expect(await late.ended).toEqual({ code: 1, signal: null })
-    expect(late.stderr().trim()).toBe(
-      `Another Laneway is already running on the data folder ${dataDir} (process ${first.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
-    )
-    await becomes(demo, await sendImage(demo), 'delivered')
-    expect(existsSync(demoFile(dataDir))).toBe(true)
-  },
-)
-
-describe('with REDIS_URL', () => {
-  testInFolder(
-    'it uses that Redis, starts none, seeds it once, and leaves it alone when its accounts are of another folder',
-    async ({ dataDir }) => {
-      const redis = await startRedis()
-      const env = { REDIS_URL: redis.url }
-      const first = await startLaneway(dataDir, env)
-      expect(first.demo.redis_url).toBe(redis.url)
-      expect(existsSync(join(dataDir, 'redis'))).toBe(false)
-      await becomes(first.demo, await sendImage(first.demo), 'delivered')
-      first.process.kill('SIGTERM')
-      await first.process.ended
-
-      const second = await startLaneway(dataDir, env)
-      expect(second.demo.api_key).toBe(first.demo.api_key)
-      expect(second.demo.account_id).toBe(first.demo.account_id)
-      second.process.kill('SIGTERM')
-      await second.process.ended
-
-      const elsewhere = newDataDir()
-      const stranger = launchLaneway(elsewhere.dataDir, env)
-      await eventually(async () => stranger.stdout().includes('Laneway is ready'), 'the banner', 150_000)
-      expect(stranger.stdout()).toContain('This Redis holds accounts already')
-      expect(existsSync(demoFile(elsewhere.dataDir))).toBe(false)
-      stranger.kill('SIGTERM')
-      expect(await stranger.ended).toEqual({ code: 0, signal: null })
-      await elsewhere.remove()
-      await redis.stop()
-    },
-  )
-})
-
-testInFolder('in production there is neither a simulator nor demo data', async ({ dataDir }) => {
-  const started = launchLaneway(dataDir, {
-    LANEWAY_ENV: 'production',
-    LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
-    LANEWAY_PUBLIC_URL: 'https://laneway.example',
-  })
-  await eventually(async () => started.stdout().includes('Laneway is ready'), 'the banner', 150_000)
-  expect(started.stdout()).toContain('LANEWAY_ENV is production')
-  expect(statSync(join(dataDir, 'redis/redis.sock')).isSocket()).toBe(true)
-  expect(existsSync(join(dataDir, 'ports.json'))).toBe(false)
-  expect(existsSync(join(dataDir, 'simulator.log'))).toBe(false)
-  expect(existsSync(demoFile(dataDir))).toBe(false)
-  started.kill('SIGTERM')
-  expect(await started.ended).toEqual({ code: 0, signal: null })
 })

@@ -1,23 +1,66 @@
-// `npm start` on an empty data folder: what is there when it says that it is ready, and what it survives.
-import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs'
-import { totalmem } from 'node:os'
-import { join } from 'node:path'
+// `npm start` on an empty data folder: what is there when it says that it is ready, and what it survives. It runs on what
+// production installs, as in the image: package.json, dist/ and the packages that package.json names as dependencies.
+// Something that is only a devDependency is not there.
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir, totalmem } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { becomes, call, sendImage } from '../support/calls.ts'
-import { type Demo, demoFile, newDataDir, startLaneway } from '../support/laneway.ts'
-import type { TestProcess } from '../support/processes.ts'
+import { type Demo, demoFile, launchLaneway, newDataDir, readyDemo } from '../support/laneway.ts'
+import { type Ended, startProcess, type TestProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 
-// Processes start in seconds, and on a busy machine in many.
 const GALLERY = 'partners/wp-gallery/manage'
 const folder = newDataDir()
+const bare = mkdtempSync(join(tmpdir(), 'laneway-bare-'))
 let started: TestProcess
+/** Another start on the same folder at the same moment, which was refused. */
+let refused: { process: TestProcess; ended: Ended }
 let demo: Demo
 
+/** One start more. DEBUG would make ioredis print what it sends to Redis. */
+const launch = () =>
+  launchLaneway(folder.dataDir, { DEBUG: 'ioredis:*' }, [process.execPath, join(bare, 'dist/demo/start.js')])
+
 beforeAll(async () => {
-  ;({ process: started, demo } = await startLaneway(folder.dataDir))
+  installBare()
+  // Of a process that is long gone, under an id that lives.
+  const holder = { pid: process.pid, started: '1', command: 'node', parent: 0, state: 'running' }
+  writeFileSync(join(folder.dataDir, 'laneway.pid'), JSON.stringify(holder))
+  const both = [launch(), launch()]
+  refused = await Promise.race(both.map(async (each) => ({ process: each, ended: await each.ended })))
+  const other = both.find((each) => each !== refused.process)
+  if (other === undefined) throw new Error('unreachable')
+  started = other
+  demo = await readyDemo(folder.dataDir, started)
 })
-afterAll(() => folder.remove())
+afterAll(async () => {
+  await folder.remove()
+  rmSync(bare, { recursive: true, force: true })
+})
+
+function installBare(): void {
+  for (const part of ['package.json', 'dist']) cpSync(part, join(bare, part), { recursive: true })
+  const manifest = z.object({ dependencies: z.record(z.string(), z.string()) })
+  const { dependencies } = manifest.parse(JSON.parse(readFileSync('package.json', 'utf8')))
+  for (const name of Object.keys(dependencies)) {
+    const path = join(bare, 'node_modules', name)
+    mkdirSync(dirname(path), { recursive: true })
+    symlinkSync(resolve('node_modules', name), path)
+  }
+}
 
 /** Files of one folder, or of the trash, as [id, folder]. */
 async function files(
@@ -162,6 +205,49 @@ describe('a first start', () => {
   })
 })
 
+test('of the starts on one data folder one runs, whatever an old one left there, and the others are refused and disturb nothing', async () => {
+  expect(refused.ended).toEqual({ code: 1, signal: null })
+  expect(refused.process.stderr()).toMatch(/is already running/)
+  const late = launch()
+  expect(await late.ended).toEqual({ code: 1, signal: null })
+  expect(late.stderr().trim()).toBe(
+    `Another Laneway is already running on the data folder ${folder.dataDir} (process ${started.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
+  )
+  await becomes(demo, await sendImage(demo), 'delivered')
+  expect(existsSync(demoFile(folder.dataDir))).toBe(true)
+})
+
+test('all of it works with the packages of production', async () => {
+  const signIn = await fetch(`${demo.base_url}/console/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: demo.base_url },
+    body: JSON.stringify({ key: demo.operator_key }),
+  })
+  const cookie = String(signIn.headers.get('set-cookie')).split(';')[0] ?? ''
+  const look = async (path: string): Promise<[number, string]> => {
+    const answer = await fetch(`${demo.base_url}${path}`, { headers: { cookie } })
+    return [answer.status, await answer.text()]
+  }
+  const [status, page] = await look('/dashboard/')
+  expect({ status, page }).toMatchObject({ status: 200, page: expect.stringContaining('<div id="root"') })
+  const script = /src="([^"]+\.js)"/.exec(page)?.[1] ?? ''
+  expect(await look(new URL(script, `${demo.base_url}/dashboard/`).pathname)).toMatchObject([200, expect.anything()])
+  expect(await look('/dashboard/api/queues?page=1&jobsPerPage=10')).toMatchObject([
+    200,
+    expect.stringContaining('lane'),
+  ])
+  expect(await look('/console')).toMatchObject([200, expect.stringContaining('<script')])
+  expect(await look('/docs')).toMatchObject([200, expect.anything()])
+  const gallery = `${demo.base_url}/${GALLERY}/files?folder_id[a][b]=1`
+  const nested = await call(gallery, undefined, { method: 'GET', bearer: demo.access_token })
+  expect(nested.status).toBeLessThan(500)
+
+  const words = [join(bare, 'dist/cli.js'), 'senders', 'list']
+  const cli = startProcess(process.execPath, words, { LANEWAY_DATA_DIR: folder.dataDir })
+  expect(await cli.ended, cli.stderr()).toMatchObject({ code: 0 })
+  expect(cli.stdout()).toContain(demo.sender)
+})
+
 describe('a running service', () => {
   const pidOf = (file: string) => Number(readFileSync(join(folder.dataDir, file), 'utf8'))
 
@@ -195,5 +281,10 @@ describe('a running service', () => {
     await eventually(async () => (await fetch(`${demo.simulator_url}/_health`)).ok, 'it answers again')
     await becomes(demo, await sendImage(demo), 'delivered')
     expect(started.stdout()).not.toContain('process.fault')
+  })
+  test('stops in order, and has printed nothing of what went to Redis', async () => {
+    started.kill('SIGTERM')
+    expect(await started.ended).toEqual({ code: 0, signal: null })
+    expect(started.stdout() + started.stderr()).not.toMatch(/ioredis:/)
   })
 })

@@ -74,6 +74,12 @@ const addressesOf = (route: string): string[] => [
   ),
 ]
 
+/**
+ * Queues to name in the query: each, and on a route that has one in its path only the lane and one that is shared, as the
+ * query decides nothing there.
+ */
+const queuesFor = (route: string) => (route.includes(':queueName') ? queues.slice(0, 2) : queues)
+
 const secretsIn = (text: string): string[] => [keyOfOne, NUMBER, CANARY].filter((secret) => text.includes(secret))
 
 test('bull-board has routes to ask', () => {
@@ -84,7 +90,7 @@ test('bull-board has routes to ask', () => {
 describe.each(routes)('GET %s', (route) => {
   test('shows account two nothing of account one', async () => {
     for (const address of addressesOf(route)) {
-      const queries = ['', ...queues.map(({ queue }) => `?activeQueue=${queue.name}&queueName=${queue.name}`)]
+      const queries = ['', ...queuesFor(route).map(({ queue }) => `?activeQueue=${queue.name}&queueName=${queue.name}`)]
       for (const query of queries.flatMap((text) => [text, text && `${text}&status=delayed&jobsPerPage=1000`])) {
         const answer = await look(address + query, accountTwo)
         // What the address itself says is no news.
@@ -96,7 +102,7 @@ describe.each(routes)('GET %s', (route) => {
 
   test('shows account one no key of a shared queue, and no scheduler', async () => {
     for (const address of addressesOf(route)) {
-      for (const { queue, isShared } of queues) {
+      for (const { queue, isShared } of queuesFor(route)) {
         const answer = await look(`${address}?activeQueue=${queue.name}&queueName=${queue.name}`, accountOne)
         const text = await answer.text()
         if (isShared && !address.includes(shownAs(one.partnerLane))) {

@@ -11,11 +11,30 @@ import { eventually } from '../support/wait.ts'
 const THROWS = "process.on('SIGUSR2', () => setImmediate(() => { throw new Error('out of nowhere') }))"
 const REJECTS = "process.on('SIGUSR2', () => void Promise.reject(new Error('out of nowhere')))"
 
-test.each([
-  ['an exception', THROWS],
-  ['a rejection', REJECTS],
-])('%s that nobody caught lets a producer finish its requests, and ends it in order', async (_what, preload) => {
-  const ground = await startHostileGround({ preload })
+// The tests mostly wait for processes, each for its own, so they run side by side.
+test.concurrent('npm start that has lived a while starts again with the same data, and ends when it is told to', async () => {
+  const { dataDir, remove } = newDataDir()
+  // A minute is not waited for.
+  const preload = `${THROWS}; process.uptime = () => 61`
+  const started = launchLaneway(dataDir, {}, [
+    process.execPath,
+    '--import',
+    `data:text/javascript,${encodeURIComponent(preload)}`,
+    'dist/demo/start.js',
+  ])
+  const before = await readyDemo(dataDir, started)
+  started.kill('SIGUSR2')
+  await eventually(async () => started.stderr().includes('is restarting'), 'it says so', 60_000)
+  const after = await readyDemo(dataDir, started)
+  expect(after.api_key).toBe(before.api_key)
+  expect((await fetch(`${after.base_url}/readyz`)).status).toBe(200)
+  started.kill('SIGTERM')
+  expect((await started.ended).code).toBe(0)
+  await remove()
+})
+
+test.concurrent('an exception that nobody caught lets a producer finish its requests, and ends it in order', async () => {
+  const ground = await startHostileGround({ preload: THROWS })
   const { hostname, port } = new URL(ground.url)
   const body = JSON.stringify({ api_key: ground.key, message_id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV' })
   const socket = connect(Number(port), hostname)
@@ -43,14 +62,13 @@ test.each([
   await ground.stop()
 })
 
-test('npm start ends all its parts and says why, when it has only just begun', async () => {
+test.concurrent('a rejection that nobody caught ends all parts of npm start, which says why, when it has only just begun', async () => {
   const { dataDir, remove } = newDataDir()
   const started = launchLaneway(dataDir, {}, [
     process.execPath,
     '--import',
-    `data:text/javascript,${encodeURIComponent(THROWS)}`,
-    'scripts/run.mjs',
-    'start',
+    `data:text/javascript,${encodeURIComponent(REJECTS)}`,
+    'dist/demo/start.js',
   ])
   await readyDemo(dataDir, started)
   started.kill('SIGUSR2')
@@ -60,29 +78,7 @@ test('npm start ends all its parts and says why, when it has only just begun', a
   await remove()
 })
 
-test('npm start that has lived a while starts again with the same data, and ends when it is told to', async () => {
-  const { dataDir, remove } = newDataDir()
-  // A minute is not waited for.
-  const preload = `${THROWS}; process.uptime = () => 61`
-  const started = launchLaneway(dataDir, {}, [
-    process.execPath,
-    '--import',
-    `data:text/javascript,${encodeURIComponent(preload)}`,
-    'scripts/run.mjs',
-    'start',
-  ])
-  const before = await readyDemo(dataDir, started)
-  started.kill('SIGUSR2')
-  await eventually(async () => started.stderr().includes('is restarting'), 'it says so', 60_000)
-  const after = await readyDemo(dataDir, started)
-  expect(after.api_key).toBe(before.api_key)
-  expect((await fetch(`${after.base_url}/readyz`)).status).toBe(200)
-  started.kill('SIGTERM')
-  expect((await started.ended).code).toBe(0)
-  await remove()
-})
-
-test('the command line says what it did not expect, and ends with 1', async () => {
+test.concurrent('the command line says what it did not expect, and ends with 1', async () => {
   const onceWatched = `process.on('newListener', (event) => {
     if (event === 'uncaughtException') setImmediate(() => { throw new Error('out of nowhere') })
   })`

@@ -49,16 +49,12 @@ export async function startHostileGround({ preload }: { preload?: string } = {})
     if ((await found.field('id')) === invented.id) await found.remove()
   }
   const loaded = preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
-  const producer = startProcess(
-    process.execPath,
-    ['--max-old-space-size=1024', ...loaded, 'scripts/run.mjs', 'producer'],
-    {
-      REDIS_URL: server.url,
-      LANEWAY_DATA_DIR: folder.dataDir,
-      PORT: '0',
-      LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
-    },
-  )
+  const producer = startProcess(process.execPath, ['--max-old-space-size=1024', ...loaded, 'dist/start/producer.js'], {
+    REDIS_URL: server.url,
+    LANEWAY_DATA_DIR: folder.dataDir,
+    PORT: '0',
+    LANEWAY_CLOUD_API_APP_SECRET: APP_SECRET,
+  })
   const url = await eventually(
     async () => /"url":"(http:[^"]+)"/.exec(producer.stdout())?.[1],
     'it says where it listens',

@@ -69,11 +69,14 @@ export function testInFolder(title: string, act: (folder: { dataDir: string }) =
   })
 }
 
-/** Starts it without waiting. The status delays are shortened: delivered is delivered. */
+/**
+ * Starts it without waiting: what `npm start` runs once everything is built. The status delays are shortened: delivered is
+ * delivered.
+ */
 export function launchLaneway(
   dataDir: string,
   env: Record<string, string> = {},
-  [command, ...args]: readonly [string, ...string[]] = [process.execPath, 'scripts/run.mjs', 'start'],
+  [command, ...args]: readonly [string, ...string[]] = [process.execPath, 'dist/demo/start.js'],
 ): TestProcess {
   return startProcess(command, args, {
     LANEWAY_DATA_DIR: dataDir,

@@ -16,6 +16,8 @@ async function stop(): Promise<void> {
 process.once('SIGTERM', stop)
 process.once('SIGINT', stop)
 process.once('disconnect', stop)
+// It died while our code was still being loaded, before anybody listened for it.
+if (process.connected === false) process.exit(0)
 
 try {
   running = await startSimulator(readSimulatorConfig())
