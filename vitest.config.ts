@@ -17,7 +17,7 @@ const anotherBullmq: Plugin = {
 
 export default defineConfig({
   test: {
-    setupFiles: ['test/support/watch-answers.ts'],
+    setupFiles: ['test/support/watch-answers.ts', 'test/support/watch-warnings.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
     testTimeout: 900_000,
     hookTimeout: 900_000,

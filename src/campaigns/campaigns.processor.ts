@@ -1,6 +1,7 @@
 // The worker's part in campaigns: processes their queues and watches them. Fan-outs and preflights have Workers of their own, and an
 // account gets only a share of each, so that no account's campaigns can delay another's.
 
+import { setMaxListeners } from 'node:events'
 import {
   CAMPAIGN_QUEUE,
   type CampaignJob,
@@ -41,6 +42,8 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   const { redis, log, config } = deps
   const queue = openCampaignQueue(redis)
   const stopping = new AbortController()
+  // Each campaign that is fed waits on it, and there may be hundreds: Node would warn of a leak at eleven.
+  setMaxListeners(0, stopping.signal)
   const localStates = createLocalStates()
   const accounts = new Map<number, number>()
 

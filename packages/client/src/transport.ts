@@ -1,5 +1,6 @@
 // What the two transports, intake.ts and http.ts, have in common for the rest of the client: a request in, a reply out. And
 // the lifetime of a client: everything that waits in it ends when it is closed.
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type LanewayError, LanewayUnavailable } from './errors.ts'
 import type { IntakeAnswers, IntakeJob, IntakeRequests } from './types.ts'
@@ -52,6 +53,8 @@ export interface Lifetime {
 /** A lifetime that has not ended. */
 export function newLifetime(): Lifetime {
   const closed = new AbortController()
+  // Each request that waits to be repeated listens to it: Node would warn of a leak at eleven.
+  setMaxListeners(0, closed.signal)
   const check = (): void => {
     if (closed.signal.aborted) throw new LanewayUnavailable('The client is closed.')
   }
