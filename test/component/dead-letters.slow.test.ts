@@ -20,9 +20,10 @@ const good = {
   until: Date.now() + 3_600_000,
 }
 
-const test = serviceTest()
+// Its provider reports by itself; the other wire would be polled.
+const test = serviceTest({ provider: 'cloud-api' })
   /** Puts a job on the lane as another program might, and waits until it is a dead letter. */
-  .extend('deadLetterOf', { scope: 'file' }, ({ service: { redis }, tenant: { partnerLane: lane }, queues }) => {
+  .extend('deadLetterOf', { scope: 'file' }, ({ service: { redis }, tenant: { cloudLane: lane }, queues }) => {
     return async (payload: unknown, id = messageId(lane, newUlid(Date.now()))) => {
       await addSilently(redis, lane, id, payload)
       queues.wake(lane)
@@ -35,7 +36,7 @@ const test = serviceTest()
   })
   /** Makes a dead letter of the job of a message that nobody has claimed, as a worker that gives it up does. */
   .extend('giveUp', { scope: 'file' }, ({ service, tenant }) => async (id: string) => {
-    expect(await giveUpNext(service.redis, tenant.partnerLane)).toBe(id)
+    expect(await giveUpNext(service.redis, tenant.cloudLane)).toBe(id)
   })
 
 test.for<[string, unknown, string]>([

@@ -27,6 +27,7 @@ const DUE_MS = 120_000
 const QUIET_MS = 1_300
 
 let lanes: LaneRedis
+type OnEnd = (end: () => Promise<void>) => unknown
 const ends: (() => Promise<unknown>)[] = []
 beforeAll(async () => {
   lanes = await startLaneRedis()
@@ -37,13 +38,13 @@ afterEach(async () => {
 afterAll(() => lanes?.close())
 
 /** An endpoint that takes everything, and its queue as another process sees it. */
-async function addEndpoint() {
+async function addEndpoint(onEnd: OnEnd = (end) => ends.push(end)) {
   const account = await createAccount(lanes.redis, 'one')
   const receiver = await startReceiver()
   const how = { seal, nowMs: Date.now(), id: newEndpointId() }
   const { endpoint } = await createEndpoint(lanes.redis, account, newEndpointFields.parse({ url: receiver.url }), how)
   const queue = openEndpointQueue(lanes.redis, endpoint)
-  ends.push(async () => {
+  onEnd(async () => {
     await queue.close()
     await receiver.close()
   })
@@ -58,8 +59,8 @@ async function addEndpoint() {
 }
 
 /** Its retries, over a connection of their own. */
-async function startRetries() {
-  const { endpoint, receiver, add, member } = await addEndpoint()
+async function startRetries(onEnd: OnEnd) {
+  const { endpoint, receiver, add, member } = await addEndpoint(onEnd)
   const redis: Redis = connectWithRetry(lanes.server.url)
   await readyOrLate(redis, 10_000)
   const agent = createTargetAgent(createTargetRule(['127.0.0.0/8']), 8)
@@ -71,7 +72,7 @@ async function startRetries() {
     target,
     stopping.signal,
   )
-  ends.push(async () => {
+  onEnd(async () => {
     stopping.abort()
     await retries.stop(1_000)
     await agent.destroy()
@@ -95,15 +96,15 @@ function start(): void {
   ends.unshift(() => relay.stop(1_000))
 }
 
-test.each([
+test.concurrent.for<[string, number | undefined]>([
   ['that holds nothing else', undefined],
   ['that holds another of later', 2 * DUE_MS],
 ])(
   'a delivery that is put off at any moment while its queue is closed, %s, is looked at when it is due',
-  async (_name, laterMs) => {
+  async ([, laterMs], { onTestFinished }) => {
     const cases = await Promise.all(
       Array.from({ length: 16 }, async (_each, place) => {
-        const { redis, retries, receiver, add, lookMs } = await startRetries()
+        const { redis, retries, receiver, add, lookMs } = await startRetries(onTestFinished)
         if (laterMs !== undefined) await add(laterMs)
         await add(0)
         let sent = 0

@@ -76,14 +76,6 @@ describe('never left', () => {
     server.close()
   })
 
-  test('when the TLS handshake hangs until connecting times out', async () => {
-    const { end } = await against(
-      () => {},
-      ({ port }) => post(`https://127.0.0.1:${port}/`, {}, 20_000),
-    )
-    expect(end).toEqual({ kind: 'never_left', cause: 'connect_timeout' })
-  })
-
   test('when the time for the whole call is over before the connection is there', async () => {
     const { end } = await against(
       () => {},
@@ -236,20 +228,6 @@ describe('unanswered', () => {
     )
     expect(end).toEqual({ kind: 'unanswered', cause: 'answer_too_large' })
   })
-
-  test.each<[string, Parameters<typeof startTcpServer>[0]]>([
-    ['hangs', (socket) => onRequest(socket, () => {})],
-    [
-      'hangs after the head',
-      (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '', { 'content-length': '9' }))),
-    ],
-    ['drips its head', drip(`HTTP/1.1 200 X\r\nx: ${'y'.repeat(5_000)}`)],
-    ['drips its body', drip(httpAnswer(200, 'y'.repeat(5_000)))],
-    ['does not read', (socket) => socket.pause()],
-  ])('in the time it has, when the server %s', async (_name, behave) => {
-    const { end } = await against(behave, ({ url }) => post(url, { id: 'x'.repeat(200_000) }, 400))
-    expect(end).toEqual(OUT_OF_TIME)
-  })
 })
 
 describe('an answer', () => {
@@ -336,6 +314,45 @@ describe('an answer', () => {
   })
 })
 
+describe.concurrent('a call', () => {
+  test('never leaves when the TLS handshake hangs until connecting times out', async () => {
+    const { end } = await against(
+      () => {},
+      ({ port }) => post(`https://127.0.0.1:${port}/`, {}, 20_000),
+    )
+    expect(end).toEqual({ kind: 'never_left', cause: 'connect_timeout' })
+  })
+
+  test.each<[string, Parameters<typeof startTcpServer>[0]]>([
+    ['hangs', (socket) => onRequest(socket, () => {})],
+    [
+      'hangs after the head',
+      (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '', { 'content-length': '9' }))),
+    ],
+    ['drips its head', drip(`HTTP/1.1 200 X\r\nx: ${'y'.repeat(5_000)}`)],
+    ['drips its body', drip(httpAnswer(200, 'y'.repeat(5_000)))],
+    ['does not read', (socket) => socket.pause()],
+  ])('ends unanswered in the time it has, when the server %s', async (_name, behave) => {
+    const { end } = await against(behave, ({ url }) => post(url, { id: 'x'.repeat(200_000) }, 400))
+    expect(end).toEqual(OUT_OF_TIME)
+  })
+
+  test('leaves the connection alone when it was answered and its time would be over', async () => {
+    let asked = 0
+    const server = await startTcpServer((socket) =>
+      onRequest(socket, () => {
+        asked += 1
+        // The first is answered at once, the second one when the time of the first is over.
+        setTimeout(() => socket.write(httpAnswer(200, '{}')), asked === 1 ? 0 : 1_000)
+      }),
+    )
+    expect(await post(server.url, {}, 500)).toMatchObject({ kind: 'answer' })
+    expect(await post(server.url)).toMatchObject({ kind: 'answer' })
+    expect(server.connections()).toBe(1)
+    await server.close()
+  })
+})
+
 test('a call whose time is over ends its connection, which nobody else may use', async () => {
   let closed = 0
   const server = await startTcpServer((socket) => {
@@ -345,21 +362,6 @@ test('a call whose time is over ends its connection, which nobody else may use',
   })
   expect(await post(server.url, {}, 100)).toEqual(OUT_OF_TIME)
   await eventually(async () => closed === 1, 'the end of the connection')
-  await server.close()
-})
-
-test('a call that was answered leaves the connection alone when its time would be over', async () => {
-  let asked = 0
-  const server = await startTcpServer((socket) =>
-    onRequest(socket, () => {
-      asked += 1
-      // The first is answered at once, the second one when the time of the first is over.
-      setTimeout(() => socket.write(httpAnswer(200, '{}')), asked === 1 ? 0 : 1_000)
-    }),
-  )
-  expect(await post(server.url, {}, 500)).toMatchObject({ kind: 'answer' })
-  expect(await post(server.url)).toMatchObject({ kind: 'answer' })
-  expect(server.connections()).toBe(1)
   await server.close()
 })
 

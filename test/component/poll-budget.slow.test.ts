@@ -53,8 +53,9 @@ async function newRig() {
       return (performance.now() - beganAt) / 1_000
     },
     async close() {
-      await Promise.all(workers.map((worker) => worker.stop()))
+      // Polls that are under way end with it.
       await partner?.close()
+      await Promise.all(workers.map((worker) => worker.stop()))
       await queue.close()
       redis.disconnect()
       await server.stop()

@@ -199,7 +199,7 @@ test.each([
   })
 })
 
-describe('a job that Redis gets in the way of is run again, and never kept as failed', () => {
+describe.concurrent('a job that Redis gets in the way of is run again, and never kept as failed', () => {
   const refusal = replyError('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.')
 
   /** Has Redis refuse what `trouble` does to the job of the first run; resolves to how often the job ran. */

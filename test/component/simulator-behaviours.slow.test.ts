@@ -25,7 +25,7 @@ let receiver: WebhookReceiver
 let numbers: Map<string, string>
 beforeAll(async () => {
   receiver = await startWebhookReceiver()
-  simulator = await startSimulator({ port: 0, webhookUrl: receiver.url, sentMs: 0, deliveredMs: 150, readMs: 300 })
+  simulator = await startSimulator({ port: 0, webhookUrl: receiver.url, sentMs: 0, deliveredMs: 50, readMs: 100 })
   const rows = z.array(z.object({ name: z.string(), number: z.string(), what: z.string() }))
   const table = rows.parse(await (await fetch(`${simulator.url}/_behaviours`)).json())
   numbers = new Map(table.map((row) => [row.name, row.number]))
@@ -160,7 +160,7 @@ describe('accepted, then failed', () => {
 })
 
 describe('status updates', () => {
-  test.each([
+  test.concurrent.each([
     ['late-failure', ['sent', 'failed']],
     ['duplicate-webhooks', ['sent', 'sent', 'delivered', 'delivered', 'read', 'read']],
     ['disordered-webhooks', ['read', 'delivered', 'sent']],
@@ -170,6 +170,26 @@ describe('status updates', () => {
     const id = idOf(await postCloud(simulator.url, cloudText(numberOf(name))))
     await receiver.until(() => statusesOf(id).length >= expected.length)
     expect(statusesOf(id).map((one) => one.status)).toEqual(expected)
+  })
+
+  test.concurrent('no-webhooks: none comes while those of a later message do, and the lookup stays at sent', async () => {
+    const to = numberOf('no-webhooks')
+    const silent = idOf(await postCloud(simulator.url, cloudText(to)))
+    const looked = idOf(await postPartner(simulator.url, partnerImage(to)))
+    const other = idOf(await postCloud(simulator.url, cloudText(GOOD)))
+    await receiver.until(() => statusesOf(other).length === 3)
+    expect(statusesOf(silent)).toEqual([])
+    expect((await lookUp(simulator.url, looked)).status).toBe('sent')
+  })
+
+  test.concurrent('late-webhooks: none comes, and no lookup shows one, while a later message is read', async () => {
+    const to = numberOf('late-webhooks')
+    const late = idOf(await postCloud(simulator.url, cloudText(to)))
+    const looked = idOf(await postPartner(simulator.url, partnerImage(to)))
+    const other = idOf(await postCloud(simulator.url, cloudText(GOOD)))
+    await receiver.until(() => statusesOf(other).length === 3)
+    expect(statusesOf(late)).toEqual([])
+    expect((await lookUp(simulator.url, looked)).status).toBe('accepted')
   })
 
   test('webhook-before-answer: the webhook is answered before the request is', async () => {
@@ -184,26 +204,6 @@ describe('status updates', () => {
     expect(order.slice(0, 2)).toEqual(['webhook', 'answer'])
     expect(statusesOf(idOf(answer))[0]?.status).toBe('sent')
     await receiver.until(() => statusesOf(idOf(answer)).length === 3)
-  })
-
-  test('no-webhooks: none comes while those of a later message do, and the lookup stays at sent', async () => {
-    const to = numberOf('no-webhooks')
-    const silent = idOf(await postCloud(simulator.url, cloudText(to)))
-    const looked = idOf(await postPartner(simulator.url, partnerImage(to)))
-    const other = idOf(await postCloud(simulator.url, cloudText(GOOD)))
-    await receiver.until(() => statusesOf(other).length === 3)
-    expect(statusesOf(silent)).toEqual([])
-    expect((await lookUp(simulator.url, looked)).status).toBe('sent')
-  })
-
-  test('late-webhooks: none comes, and no lookup shows one, while a later message is read', async () => {
-    const to = numberOf('late-webhooks')
-    const late = idOf(await postCloud(simulator.url, cloudText(to)))
-    const looked = idOf(await postPartner(simulator.url, partnerImage(to)))
-    const other = idOf(await postCloud(simulator.url, cloudText(GOOD)))
-    await receiver.until(() => statusesOf(other).length === 3)
-    expect(statusesOf(late)).toEqual([])
-    expect((await lookUp(simulator.url, looked)).status).toBe('accepted')
   })
 })
 
