@@ -7,8 +7,12 @@ import type { State } from '../../model/messages/lifecycle.ts'
 import { firstUnclaimed, readRecipientStates } from '../../recipients/recipient-states.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-/** Places of the list that one step reads, and feeds at most. If all of them have states, more are skipped. */
-const LOOKED_AT = 2_048
+/**
+ * Places of the list that one step reads: as many as may be fed, within these limits, since hardly any has a state. If all of them have,
+ * more are skipped.
+ */
+const LEAST_READ = 64
+const MOST_READ = 2_048
 
 /** The position of a round in the list, and its limits. */
 export interface Round {
@@ -28,9 +32,9 @@ export async function feed(
   { next, total, room, least }: Round,
 ): Promise<{ count: number; next: number }> {
   if (room < Math.min(least, total - next)) return { count: 0, next }
-  const states = await readRecipientStates(redis, id, next, Math.min(LOOKED_AT, total - next))
-  const looked = next + states.length
-  if (!states.includes(undefined)) return { count: 0, next: await firstUnclaimed(redis, id, looked, total) }
+  const count = Math.min(MOST_READ, Math.max(LEAST_READ, room), total - next)
+  const states = await readRecipientStates(redis, id, next, count)
+  if (!states.includes(undefined)) return { count: 0, next: await firstUnclaimed(redis, id, next + count, total) }
   const { spans, fed, end } = spansToFeed(states, room)
   await addPlaces(
     redis,
