@@ -27,77 +27,61 @@ async function appears(folder: string, name: string): Promise<void> {
   }
 }
 
-// Each start costs seconds, so one test goes through all the ways in which a service ends, and looks after each of them at
-// what the next start finds.
+// Each start costs seconds, so two tests go through all the ways in which a service ends, and look after each of them at what
+// the next start finds.
 testInFolder(
   'a start finds the same data under the same keys and ports however the one before ended, and does what was left undone',
   async ({ dataDir }) => {
-    const nothingIsLeft = () => {
-      expect(processesNaming(dataDir)).toEqual([])
-      expect(existsSync(join(dataDir, 'laneway.pid'))).toBe(false)
-    }
+    // npm waits for the stop. It finishes what is in flight, and is in order within its 20 s although WhatsApp never answers.
+    const first = await startLaneway(dataDir, {}, NPM_START)
+    const slow = await sendImage(first.demo, ANSWERS_AFTER_2_S)
+    const endless = await sendImage(first.demo, NEVER_ANSWERS)
+    for (const id of [slow, endless]) await becomes(first.demo, id, 'sending')
+    first.process.kill('SIGTERM')
+    expect(await first.process.ended).toEqual({ code: 0, signal: null })
+    expect(processesNaming(dataDir)).toEqual([])
+    expect(existsSync(join(dataDir, 'laneway.pid'))).toBe(false)
 
-    const first = await startLaneway(dataDir)
-    const messages = await Promise.all(Array.from({ length: 20 }, () => sendImage(first.demo)))
-    const leftOver = Number(readFileSync(join(dataDir, 'redis/redis.pid'), 'utf8'))
-    first.process.kill('SIGKILL')
-    await first.process.ended
-    expect(processesNaming(dataDir)).toContain(leftOver)
-
-    const second = await startLaneway(dataDir, {}, NPM_START)
-    expect(processesNaming(dataDir)).not.toContain(leftOver)
+    const second = await startLaneway(dataDir)
     expect(lasting(second.demo)).toEqual(lasting(first.demo))
-    for (const message of messages) expect(await statusOf(second.demo, message)).toMatch(/^[a-z]+$/)
-    const message = await sendImage(second.demo)
-    await becomes(second.demo, message, 'delivered')
-    // npm waits for the stop, and that finishes what is in flight.
-    const slow = await sendImage(second.demo, ANSWERS_AFTER_2_S)
-    await becomes(second.demo, slow, 'sending')
-    second.process.kill('SIGTERM')
-    expect(await second.process.ended).toEqual({ code: 0, signal: null })
-    nothingIsLeft()
-
-    // The simulator has to take another port, and the demo senders follow.
-    const other = await takePort()
-    writeFileSync(join(dataDir, 'ports.json'), JSON.stringify({ simulator: other.port }))
-    const third = await startLaneway(dataDir)
-    await other.release()
-    const { simulator_url, ...rest } = lasting(third.demo)
-    expect({ ...rest, simulator_url: second.demo.simulator_url }).toEqual(lasting(second.demo))
-    expect(new URL(simulator_url).port).not.toBe(String(other.port))
-    expect(await statusOf(third.demo, message)).toBe('delivered')
-    expect(await statusOf(third.demo, slow)).toMatch(/^(sent|delivered)$/)
-    await becomes(third.demo, await sendImage(third.demo), 'delivered')
-    const hanging = await sendImage(third.demo, NEVER_ANSWERS)
-    await becomes(third.demo, hanging, 'sending')
+    expect(await statusOf(second.demo, slow)).toMatch(/^(sent|delivered)$/)
+    const hanging = await sendImage(second.demo, NEVER_ANSWERS)
+    await becomes(second.demo, hanging, 'sending')
     // One Ctrl-C arrives twice, from the terminal and from npm; signals close together count as one, later ones do not.
-    const presses = setInterval(() => third.process.kill('SIGINT'), 50)
-    const ended = await third.process.ended
+    const presses = setInterval(() => second.process.kill('SIGINT'), 50)
+    const ended = await second.process.ended
     clearInterval(presses)
     expect(ended).toEqual({ code: 130, signal: null })
     await nothingLeft(dataDir)
 
-    // npm killed with -9 takes the service with it, and the next start needs no waiting by hand.
-    const fourth = await startLaneway(dataDir, {}, NPM_START)
-    expect(lasting(fourth.demo)).toEqual(lasting(third.demo))
-    expect(await statusOf(fourth.demo, hanging)).not.toBe('queued')
-    fourth.process.kill('SIGKILL')
+    const third = await startLaneway(dataDir)
+    expect(lasting(third.demo)).toEqual(lasting(first.demo))
+    expect(await statusOf(third.demo, hanging)).not.toBe('queued')
+    const message = await sendImage(third.demo)
+    await becomes(third.demo, message, 'delivered')
+    const messages = await Promise.all(Array.from({ length: 20 }, () => sendImage(third.demo)))
+    const leftOver = Number(readFileSync(join(dataDir, 'redis/redis.pid'), 'utf8'))
+    third.process.kill('SIGKILL')
+    await third.process.ended
+    expect(processesNaming(dataDir)).toContain(leftOver)
 
-    // The seeding before was cut off.
-    writeFileSync(join(dataDir, 'demo-keys.private.json'), '{"state":"seeding"}')
-    const fifth = await startLaneway(dataDir)
-    expect(fifth.demo.account_id).toBeGreaterThan(first.demo.other_account.account_id)
-    await becomes(fifth.demo, await sendImage(fifth.demo), 'delivered')
-    // In order within its 20 s although WhatsApp never answers.
-    await becomes(fifth.demo, await sendImage(fifth.demo, NEVER_ANSWERS), 'sending')
-    fifth.process.kill('SIGINT')
-    expect(await fifth.process.ended).toEqual({ code: 0, signal: null })
-    nothingIsLeft()
+    // The simulator has to take another port, and the demo senders follow.
+    const other = await takePort()
+    writeFileSync(join(dataDir, 'ports.json'), JSON.stringify({ simulator: other.port }))
+    const fourth = await startLaneway(dataDir)
+    await other.release()
+    expect(processesNaming(dataDir)).not.toContain(leftOver)
+    const { simulator_url, ...rest } = lasting(fourth.demo)
+    expect({ ...rest, simulator_url: third.demo.simulator_url }).toEqual(lasting(third.demo))
+    expect(new URL(simulator_url).port).not.toBe(String(other.port))
+    expect(await statusOf(fourth.demo, message)).toBe('delivered')
+    for (const each of messages) expect(await statusOf(fourth.demo, each)).toMatch(/^[a-z]+$/)
+    await becomes(fourth.demo, await sendImage(fourth.demo), 'delivered')
   },
 )
 
 testInFolder(
-  'a start works however often and wherever the first was stopped or killed, and a terminal that is closed takes it along',
+  'a start works however often and wherever the first was stopped or killed, and npm or a terminal that ends takes it along',
   async ({ dataDir }) => {
     // A stop in the middle of a start leaves no process and no half of a start.
     const stopped = launchLaneway(dataDir)
@@ -118,8 +102,16 @@ testInFolder(
       killed.kill('SIGKILL')
       await killed.ended
     }
+    const first = await startLaneway(dataDir, {}, NPM_START)
+    await becomes(first.demo, await sendImage(first.demo), 'delivered')
+    // Killed with -9, and the next start needs no waiting by hand.
+    first.process.kill('SIGKILL')
+
+    // As if the seeding had been cut off.
+    writeFileSync(join(dataDir, 'demo-keys.private.json'), '{"state":"seeding"}')
     const terminal = ['script', '--quiet', '--command', 'npm start', '/dev/null'] as const
     const { demo, process: script } = await startLaneway(dataDir, {}, terminal)
+    expect(demo.account_id).toBeGreaterThan(first.demo.other_account.account_id)
     await becomes(demo, await sendImage(demo), 'delivered')
     script.kill('SIGKILL')
     await nothingLeft(dataDir)
