@@ -298,7 +298,7 @@ test('in every order a held message has its place, no other keeps one, and all f
         await life.end()
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 60 },
   )
 })
 

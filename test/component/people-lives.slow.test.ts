@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createRandom, type Random } from '../prove/random.ts'
 import { beginLife, spellingsOf, startWorld, type World } from '../support/people-lives.ts'
 
-const LIVES = Number(process.env.LIVES ?? 25)
+const LIVES = Number(process.env.LIVES ?? 12)
 const SENDERS_STAY = process.env.SENDERS_STAY !== undefined
 const MOVES = 14
-const AT_ONCE = 5
+const AT_ONCE = 6
 
 let world: World
 beforeAll(async () => {
