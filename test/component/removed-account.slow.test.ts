@@ -35,7 +35,7 @@ import type { Redis } from '../../src/redis/connect.ts'
 import { silentLog } from '../support/app.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
-import { dyingAfter } from '../support/redis.ts'
+import { dyingAfterWrites } from '../support/redis.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { accountRecord, endpointLooks, sendersLock } from '../support/state/accounts.ts'
@@ -213,17 +213,17 @@ test('only an operator removes an account', async () => {
   expect(await findAccount(redis, tenant.account)).toBeDefined()
 })
 
-test('a process that dies at any command of it is followed by the hourly look, which removes the rest', async () => {
+test('a process that dies at any write of it is followed by the hourly look, which removes the rest', async () => {
   // There are no other processes that the removal must wait for.
   const wait = vi
     .spyOn(globalThis, 'setTimeout')
     .mockImplementation(((work: () => void, ms?: number) =>
       setTimeoutOf(work, ms === 1_500 ? 0 : ms)) as typeof setTimeout)
   const left: Awaited<ReturnType<typeof wholeAccount>>[] = []
-  for (let commands = 1, died = true; died; commands += 1) {
+  for (let writes = 0, died = true; died; writes += 1) {
     const whole = await wholeAccount(2)
     const { account } = whole.tenant
-    const dying = await dyingAfter(service.server.url, commands)
+    const dying = await dyingAfterWrites(service.server.url, writes)
     const lost = openLaneQueues(dying)
     died = await removeAccount({ redis: dying, queues: lost }, account, RETENTION_MS).then(
       () => false,
@@ -235,7 +235,7 @@ test('a process that dies at any command of it is followed by the hourly look, w
     await sendersLock(redis).remove()
     const found = await findKeptAccount(redis, account)
     if (found?.removed_at === undefined) await removeAccount({ redis, queues }, account, RETENTION_MS)
-    expect(await endAccount({ redis, queues }, account, RETENTION_MS), `after ${commands} commands`).toBe(false)
+    expect(await endAccount({ redis, queues }, account, RETENTION_MS), `after ${writes} writes`).toBe(false)
     left.push(whole)
   }
   wait.mockRestore()
@@ -253,6 +253,6 @@ test('a process that dies at any command of it is followed by the hourly look, w
   await relay.stop(1_000)
   const all = await stored(redis)
   for (const [i, { tenant, endpoint }] of left.entries()) {
-    expect(await endlessKeys(tenant, [endpoint.id], all), `after ${i + 1} commands`).toEqual([])
+    expect(await endlessKeys(tenant, [endpoint.id], all), `after ${i} writes`).toEqual([])
   }
 })

@@ -66,6 +66,44 @@ export async function dyingAfter(url: string, commands: number): Promise<Redis> 
   return own
 }
 
+/**
+ * The same right before the write that follows so many writes. What only reads changes nothing that another process finds, so
+ * these are all states in which a process can leave Redis.
+ */
+export async function dyingAfterWrites(url: string, writes: number): Promise<Redis> {
+  const own = connectWithRetry(url)
+  own.on('error', () => {})
+  await own.ping()
+  let left = writes
+  const send = own.sendCommand
+  Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
+    if (!READS.has(args[0].name.toLowerCase())) left -= 1
+    if (left < 0) own.disconnect()
+    return Reflect.apply(send, own, args)
+  })
+  return own
+}
+/** Every other command is taken for one that writes, scripts too. */
+const READS = new Set([
+  ...[
+    'exists',
+    'get',
+    'hexists',
+    'hget',
+    'hgetall',
+    'hkeys',
+    'hlen',
+    'hmget',
+    'hscan',
+    'hvals',
+    'info',
+    'lindex',
+    'llen',
+  ],
+  ...['lrange', 'mget', 'ping', 'pttl', 'scan', 'scard', 'sismember', 'smembers', 'sscan', 'time', 'type', 'xlen'],
+  ...['xrange', 'zcard', 'zcount', 'zmscore', 'zrange', 'zrangebyscore', 'zrevrange', 'zscan', 'zscore'],
+])
+
 /** Has `intercept` decide about every command of a connection: it sends it, or not. */
 export function interceptCommands(redis: Redis, intercept: (send: () => unknown) => unknown): void {
   const send = redis.sendCommand
