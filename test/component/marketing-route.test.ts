@@ -1,8 +1,11 @@
 // Pins: approved marketing templates go to WhatsApp's address for marketing when their sender or their campaign says so, however
 // they were accepted and however often they are tried; nothing else goes there. Real: Redis, HTTP, producer, worker, simulator.
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { addSender } from '../../src/accounts/add-sender.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { createSeal } from '../../src/kernel/seal.ts'
+import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -22,45 +25,58 @@ beforeAll(async () => {
   admin = (await createCredential(service.redis, service.tenant.account, ['admin'], Date.now())).secret
 })
 afterAll(() => service?.close())
-beforeEach(async () => {
-  await service.misbehave({ clear: true, account: { reset: true } })
-  await fetch(`${service.simulator.url}/_ledger`, { method: 'DELETE' })
-})
-
 const change = (body: object, lane = service.lane) => service.request('PATCH', `/admin/senders/${lane}`, body, admin)
-/** Changes the sender, and waits as long as workers may believe in what it was. */
-async function goesBy(marketing_route: string): Promise<void> {
-  const answer = await change({ marketing_route })
-  expect([answer.status, answer.json().data?.marketing_route]).toEqual([200, marketing_route])
-  await new Promise((resolve) => setTimeout(resolve, 1_100))
+
+interface Sender {
+  lane: number
+  number: string
+}
+let senders = 0
+/** A sender of the account that goes by this. It has sent nothing yet, so that no worker believes in what it was. */
+async function senderBy(marketing_route: string): Promise<Sender> {
+  senders += 1
+  const number = `4917200${1_000 + senders}`
+  const lane = await addSender(service.redis, {
+    ...{ account: service.tenant.account, number, name: '', provider: 'cloud-api', phoneNumberId: `77${number}` },
+    ...{ baseUrl: service.simulator.url, rate: 200, honoursIdempotency: false, isDefault: false },
+    sealedToken: createSeal(secretKeysOf(service.config)).encrypt('token'),
+  })
+  await goesBy(marketing_route, lane)
+  return { lane, number }
 }
 
-const templateTo = (to: string, name = 'spring') => ({
-  ...{ messaging_product: 'chatapp', recipient_type: 'individual', to, sender: service.sender, type: 'template' },
+async function goesBy(marketing_route: string, lane: number): Promise<void> {
+  const answer = await change({ marketing_route }, lane)
+  expect([answer.status, answer.json().data?.marketing_route]).toEqual([200, marketing_route])
+}
+
+const templateTo = (to: string, { number }: Sender, name = 'spring') => ({
+  ...{ messaging_product: 'chatapp', recipient_type: 'individual', to, sender: number, type: 'template' },
   template: {
     ...{ name, language: { code: 'en_US' } },
     components: [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }],
   },
 })
-const send = async (to: string, name?: string): Promise<string> =>
+const send = async (to: string, sender: Sender, name?: string): Promise<string> =>
   acknowledgedId(
     await service.post('/chatappbusiness/send-templated-message', {
-      ...templateTo(to, name),
+      ...templateTo(to, sender, name),
       api_key: service.tenant.apiKey,
     }),
   )
-/** The policy under which each recipient's message came to the address for marketing; `usual` for those that did not. */
-const policies = async (): Promise<Record<string, string>> =>
-  Object.fromEntries(
-    (await readLedger(service.simulator.url)).map(({ to, product_policy }) => [to, product_policy ?? 'usual']),
-  )
+/** What WhatsApp took for these people. */
+const linesOf = async (people: readonly string[]) =>
+  (await readLedger(service.simulator.url)).filter(({ to }) => people.includes(to))
+/** The policy under which each one's message came to the address for marketing; `usual` for those that did not. */
+const policies = async (...people: string[]): Promise<Record<string, string>> =>
+  Object.fromEntries((await linesOf(people)).map(({ to, product_policy }) => [to, product_policy ?? 'usual']))
 
 test('a sender sends its marketing templates that way, each with its proof, and nothing else', async () => {
-  await goesBy('marketing_strict')
-  const ids = [await send('+491700000001'), await send('+491700000002', 'receipt')]
-  const single = { ...audioTo('+491700000003'), api_key: service.tenant.apiKey }
+  const sender = await senderBy('marketing_strict')
+  const ids = [await send('+491700000001', sender), await send('+491700000002', sender, 'receipt')]
+  const single = { ...audioTo('+491700000003'), sender: sender.number, api_key: service.tenant.apiKey }
   ids.push(acknowledgedId(await service.post('/sendservicemessages/sendmessages', single)))
-  const batch = await service.request('POST', '/messages/batch', { messages: [templateTo('+491700000004')] })
+  const batch = await service.request('POST', '/messages/batch', { messages: [templateTo('+491700000004', sender)] })
   ids.push(
     ...z
       .object({ results: z.array(z.object({ id: z.string() })) })
@@ -69,7 +85,7 @@ test('a sender sends its marketing templates that way, each with its proof, and 
   )
   // `read` comes by webhook, which brings our own id back.
   for (const id of ids) await reaches(service, service.tenant, id, 'read')
-  expect(await policies()).toEqual({
+  expect(await policies('491700000001', '491700000002', '491700000003', '491700000004')).toEqual({
     491700000001: 'STRICT',
     491700000002: 'usual',
     491700000003: 'usual',
@@ -78,37 +94,41 @@ test('a sender sends its marketing templates that way, each with its proof, and 
 })
 
 test('what was accepted before a change goes by what the sender says when it leaves', async () => {
-  await goesBy('marketing_strict')
+  const sender = await senderBy('marketing_strict')
   const queues = openLaneQueues(service.redis)
-  await pauseLane(service.redis, queues, service.lane, { reason: 'test', by: 'test' })
-  const id = await send('+491700000011')
-  await goesBy('marketing_fallback')
-  await resumeLane(service.redis, queues, service.lane)
+  await pauseLane(service.redis, queues, sender.lane, { reason: 'test', by: 'test' })
+  const id = await send('+491700000011', sender)
+  await goesBy('marketing_fallback', sender.lane)
+  // A worker believes for a second in what it has read of a sender, and the next one in nothing.
+  await service.stopWorker()
+  await service.startWorker()
+  await resumeLane(service.redis, queues, sender.lane)
   await queues.close()
   await reaches(service, service.tenant, id, 'read')
-  expect(await policies()).toEqual({ 491700000011: 'CLOUD_API_FALLBACK' })
+  expect(await policies('491700000011')).toEqual({ 491700000011: 'CLOUD_API_FALLBACK' })
 })
 
-test.each([
+test.concurrent.each([
   ['messages', 'marketing_fallback', 'CLOUD_API_FALLBACK'],
   ['marketing_fallback', 'marketing_strict', 'STRICT'],
   ['marketing_strict', 'messages', 'usual'],
   ['marketing_strict', undefined, 'STRICT'],
 ])('by a sender with %s a campaign with %s sends %s, tried again and requeued too', async (own, overruling, policy) => {
-  await goesBy(own)
+  const sender = await senderBy(own)
   const { tag, phones } = await service.addPeople(8)
   const [again = '', failing = ''] = phones
   // Refused once for a moment, so that it gets a job of its own; and refused for good, until it is requeued.
   await service.misbehave({ behaviour: 'pair-limited', match: { to: again }, count: 1 })
   await service.misbehave({ behaviour: 'undeliverable', match: { to: failing }, count: 1 })
-  const id = await service.ready({ tags: [tag] }, overruling === undefined ? {} : { marketing_route: overruling })
+  const overrules = overruling !== undefined && { marketing_route: overruling }
+  const id = await service.ready({ tags: [tag] }, { sender: sender.number, ...overrules })
   expect(await service.show(id)).toMatchObject({ marketing_route: overruling ?? null })
   await service.move(id, 'start')
   await service.reaches(id, 'done', 20_000)
   await eventually(async () => (await service.show(id)).progress.failed === 1 || undefined, 'one has failed')
   await requeueAll(service, service.tenant, { campaign: id, state: 'failed' })
   await eventually(async () => (await service.show(id)).progress.read === 8 || undefined, 'all are read')
-  expect(await policies()).toEqual(Object.fromEntries(phones.map((phone) => [phone, policy])))
+  expect(await policies(...phones)).toEqual(Object.fromEntries(phones.map((phone) => [phone, policy])))
 })
 
 test('a number of a provider without such an address refuses it, in its settings and for its campaigns', async () => {
@@ -145,15 +165,15 @@ test.each([
   await service.misbehave({ account: { reset: true } })
   await service.move(id, 'resume')
   await service.reaches(id, 'done', 20_000)
-  expect(Object.keys(await policies()).toSorted()).toEqual(phones.toSorted())
-  expect(await readLedger(service.simulator.url)).toHaveLength(phones.length)
+  expect((await linesOf(phones)).map(({ to }) => to).toSorted()).toEqual(phones.toSorted())
 })
 
 test('with the fallback an account that may not use it sends all the same', async () => {
   await service.misbehave({ account: { business: { marketing_messages_onboarding_status: 'ELIGIBLE' } } })
-  await goesBy('marketing_fallback')
-  await reaches(service, service.tenant, await send('+491700000021'), 'read')
-  expect(await policies()).toEqual({ 491700000021: 'CLOUD_API_FALLBACK' })
+  const id = await send('+491700000021', await senderBy('marketing_fallback'))
+  await reaches(service, service.tenant, id, 'read')
+  await service.misbehave({ account: { reset: true } })
+  expect(await policies('491700000021')).toEqual({ 491700000021: 'CLOUD_API_FALLBACK' })
 })
 
 test('clicks are kept as notices, by their number', async () => {

@@ -105,7 +105,7 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
   expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
 })
 
-test('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
+test.concurrent('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
   const add = () =>
     service.api.as(contacts).post('/opt-outs', { person: '+491520555009' }, { 'idempotency-key': 'once' })
   const first = add()
@@ -117,7 +117,7 @@ test('the repeat of a request is answered once the opt-out holds, also while the
   expect((await first).status).toBe(201)
 })
 
-test('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
+test.concurrent('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
   await hear({ from: '+491520556001', user_id: 'DE.1', text: ' Stop! ' })
   await hear({ from: '+491520556002', type: 'button', text: 'UNSUBSCRIBE' })
   await hear({ user_id: 'DE.3', text: 'stop' })
@@ -175,7 +175,7 @@ test('a person who is erased stays opted out, is on no list, and may take it bac
   expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(404)
 })
 
-test('a stop word in a group is talk among many, and one of a person who is on the list already changes nothing', async () => {
+test.concurrent('a stop word in a group is talk among many, and one of a person who is on the list already changes nothing', async () => {
   const { redis, tenant } = service
   const stop = { type: 'text', text: 'stop' }
   await applyOptOutKeyword(
@@ -192,7 +192,7 @@ test('a stop word in a group is talk among many, and one of a person who is on t
   expect(await optOutOf('491520556102')).toEqual(before)
 })
 
-test('an opt-out that is dated ahead counts from now on, and what comes after it takes it back', async () => {
+test.concurrent('an opt-out that is dated ahead counts from now on, and what comes after it takes it back', async () => {
   const { redis, tenant } = service
   const person = '491520558803'
   const beganMs = Date.now()
@@ -225,7 +225,7 @@ const write = (from: string, body: string, timestamp: number, number?: string) =
 }
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 
-test('who tells WhatsApp to stop or resume advertising is heard; what they wrote themselves stays', async () => {
+test.concurrent('who tells WhatsApp to stop or resume advertising is heard; what they wrote themselves stays', async () => {
   const [person, other] = ['491520558801', '491520558802']
   const now = nowSeconds()
   await prefer(person, 'stop', now - 60)
@@ -246,7 +246,7 @@ test('who tells WhatsApp to stop or resume advertising is heard; what they wrote
   expect(await optOutOf(other)).toMatchObject({ source: 'word' })
 })
 
-test('of two words the later one counts, whichever comes first', async () => {
+test.concurrent('of two words the later one counts, whichever comes first', async () => {
   const now = nowSeconds()
   const [stopped, back] = ['491520558811', '491520558812']
   await write(stopped, 'stop', now - 30)
@@ -257,7 +257,7 @@ test('of two words the later one counts, whichever comes first', async () => {
   expect(await optOutOf(back)).toBeUndefined()
 })
 
-test('of two words of one second, which is all that WhatsApp tells, the stop counts', async () => {
+test.concurrent('of two words of one second, which is all that WhatsApp tells, the stop counts', async () => {
   const now = nowSeconds() - 30
   for (const [person, words] of [
     ['491520558821', ['stop', 'start']],
@@ -270,7 +270,7 @@ test('of two words of one second, which is all that WhatsApp tells, the stop cou
   }
 })
 
-test('a person who wrote stop after WhatsApp had stopped them stays out when it resumes', async () => {
+test.concurrent('a person who wrote stop after WhatsApp had stopped them stays out when it resumes', async () => {
   const now = nowSeconds()
   const person = '491520558831'
   await prefer(person, 'stop', now - 60)
@@ -281,7 +281,7 @@ test('a person who wrote stop after WhatsApp had stopped them stays out when it 
   expect(await optOutOf(person)).toBeUndefined()
 })
 
-test('a word from before the account took somebody off its list does not put them back, a later one does', async () => {
+test.concurrent('a word from before the account took somebody off its list does not put them back, a later one does', async () => {
   const now = nowSeconds()
   const person = '491520558841'
   await ask('POST', '/opt-outs', { person })
@@ -298,7 +298,7 @@ test('a word from before the account took somebody off its list does not put the
   expect(await optOutOf(person)).toBeDefined()
 })
 
-test('a start word whose message was stored before its worker died does not count as said anew', async () => {
+test.concurrent('a start word whose message was stored before its worker died does not count as said anew', async () => {
   const { redis, tenant } = service
   const person = '491520558851'
   const now = nowSeconds()
@@ -310,7 +310,7 @@ test('a start word whose message was stored before its worker died does not coun
   expect(await optOutOf(person)).toBeDefined()
 })
 
-test('a report of WhatsApp that comes after the person has come back does not put them on the list', async () => {
+test.concurrent('a report of WhatsApp that comes after the person has come back does not put them on the list', async () => {
   const person = '15550100217'
   const now = nowSeconds()
   await sendTo(service, service.tenant, `+${person}`)
@@ -323,7 +323,7 @@ test('a report of WhatsApp that comes after the person has come back does not pu
   expect(await optOutOf(person)).toMatchObject({ source: 'provider' })
 })
 
-test('a stop is heard in whatever place and writing it comes: button, payload, row, edit, WhatsApp’s own button', async () => {
+test.concurrent('a stop is heard in whatever place and writing it comes: button, payload, row, edit, WhatsApp’s own button', async () => {
   const at = String(nowSeconds() - 60)
   const say = (from: string, id: string, message: object) =>
     bring('messages', { messaging_product: 'whatsapp', messages: [{ from, id, timestamp: at, ...message }] })
@@ -343,7 +343,7 @@ test('a stop is heard in whatever place and writing it comes: button, payload, r
     ['user.93737', { type: 'text', text: { body: 'stop' } }],
     ['BR.AB12cd34EF', { type: 'text', text: { body: 'stop' } }],
   ]
-  for (const [i, [from, message]] of heard.entries()) await say(from, `wamid.heard.${i}`, message)
+  await Promise.all(heard.map(([from, message], i) => say(from, `wamid.heard.${i}`, message)))
   for (const [from] of heard) expect(await optOutOf(from), from).toMatchObject({ source: 'word' })
   // Digits within an id are no number.
   for (const number of ['93737', '1234']) expect(await optOutOf(number), number).toBeUndefined()
@@ -356,7 +356,7 @@ test('a stop is heard in whatever place and writing it comes: button, payload, r
     expect(await optOutOf(from), from).toBeUndefined()
 })
 
-test('whatever the list shows can be read and lifted by its address, and imported again from an export', async () => {
+test.concurrent('whatever the list shows can be read and lifted by its address, and imported again from an export', async () => {
   const other = await service.addTenant()
   const odd = ['user.93737', '15550', 'BR.AB12cd34EF', 'x_y:z(1', '491520559301']
   await addOptOuts(service.redis, other.account, odd, { source: 'word' })
@@ -383,26 +383,13 @@ test('whatever the list shows can be read and lifted by its address, and importe
   }
 })
 
-test('an account has words of its own, and none where it says so', async () => {
-  const { redis, tenant } = service
-  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'Abbestellen, Nein danke' })
-  // Settings are known for a second.
-  await eventually(async () => {
-    await hear({ from: '+491520557001', text: 'nein DANKE.' })
-    return optOutOf('491520557001')
-  }, 'the new word is heard')
-  await hear({ from: '+491520557002', text: 'stop' })
-  expect(await optOutOf('491520557002')).toBeUndefined()
-  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'stop,unsubscribe' })
-})
-
-test('whom WhatsApp reports as opted out is on the list', async () => {
+test.concurrent('whom WhatsApp reports as opted out is on the list', async () => {
   await sendTo(service, service.tenant, '+15550100207')
   const found = await eventually(() => optOutOf('15550100207'), 'the report is heard')
   expect(found.source).toBe('provider')
 })
 
-test('a campaign refuses them in its preflight, and sends nothing to those who opt out before their turn', async () => {
+test.concurrent('a campaign refuses them in its preflight, and sends nothing to those who opt out before their turn', async () => {
   const { redis, tenant } = service
   const { id: tag } = await createTag(redis, tenant.account, 'mixed')
   const phones = Array.from({ length: 30 }, (_, i) => String(491_520_580_000 + i))
@@ -429,11 +416,179 @@ test('a campaign refuses them in its preflight, and sends nothing to those who o
   expect(listed.json().data).toMatchObject([{ state: 'cancelled', problem: { code: 'opted_out' } }])
 })
 
-/** A campaign of a new tenant's that sends to 200 people at this rate, and the first five have got it. */
-async function under(rate: number, first: number) {
+test.concurrent('a MARKETING template to them is cancelled with the reason, requeued or not; what is no advertising is sent', async () => {
+  const to = '+491520570001'
+  await ask('POST', '/opt-outs', { person: to })
+  const template = await sendTemplate(to)
+  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
+  const again = await service.request('POST', `/messages/${template}/requeue`)
+  expect(again.status, again.text).toBe(200)
+  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
+  expect(await ended(await sendTo(service, service.tenant, to))).toMatchObject({ state: 'read' })
+
+  await ask('DELETE', `/opt-outs/${encodeURIComponent(to)}`)
+  expect(await ended(await sendTemplate(to))).toMatchObject({ state: 'read' })
+})
+
+test.concurrent('a request repeated at once is not answered before the opt-out holds either', async () => {
+  const post = () =>
+    service.api.as(contacts).post('/opt-outs', { person: '+491520578901' }, { 'idempotency-key': 'at once' })
+  const first = post()
+  await eventually(async () => (await optOutOf('491520578901')) !== undefined, 'it is written down')
+  const begun = performance.now()
+  expect((await post()).status).toBe(201)
+  expect(performance.now() - begun).toBeGreaterThan(LOOK_GOOD_FOR_MS)
+  expect((await first).status).toBe(201)
+})
+
+const upload = (csv: string | Buffer, type = 'text/csv', key = contacts) =>
+  service.api.as(key).post('/opt-outs/import', csv, { 'content-type': type })
+async function download(key: string): Promise<string[]> {
+  const { headers, text } = await service.api.as(key).get('/opt-outs/export')
+  expect(headers.get('content-disposition')).toBe('attachment; filename="opt-outs.csv"')
+  return text.trimEnd().split('\n')
+}
+
+test.concurrent('a file of people may have unseen signs and spaces before its quotes, as phones and programs write them', async () => {
+  const rows = [
+    'note,\u200bPerson\ufeff',
+    '1, "+49 1520 574011"',
+    '2,\u202a+49 1520 574012\u202c',
+    '3,"49\u20111520\u2011574013" ',
+  ]
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, refused: 0 } })
+  for (const person of ['491520574011', '491520574012', '491520574013']) expect(await optOutOf(person)).toBeDefined()
+})
+
+test.concurrent('a file of people is imported as often as one likes, and what is exported comes back the same', async () => {
+  const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
+  const reason = 'expected a full international number, or the id of a person without one'
+  const data = { imported: 3, added: 2, refused: 1, refused_rows: [{ line: 3, reason }] }
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ status: true, data })
+  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, added: 0 } })
+  expect(await optOutOf('491520574001')).toMatchObject({ source: 'http' })
+  expect(await optOutOf('US.57')).toBeDefined()
+
+  const exported = await download(contacts)
+  expect(exported[0]).toBe('person,source,since')
+  expect(exported.filter((line) => /^(491520574001|US\.57),http,2/.test(line))).toHaveLength(2)
+  const other = await service.addTenant()
+  const both = ['contacts:read', 'contacts:write'] as const
+  const { secret } = await createCredential(service.redis, other.account, both, Date.now())
+  expect((await upload(exported.join('\n'), 'text/csv', secret)).json).toMatchObject({ data: { refused: 0 } })
+  const people = (lines: string[]) => lines.map((line) => line.split(',')[0]).sort()
+  expect(people(await download(secret))).toEqual(people(exported))
+})
+
+test.concurrent('a list of many pages is exported whole, and an empty one has its header', async () => {
+  const other = await service.addTenant()
+  const key = await other.key('contacts:read')
+  expect(await download(key)).toEqual(['person,source,since'])
+  const many = Array.from({ length: 2_345 }, (_, i) => `4915205${String(i).padStart(6, '0')}`)
+  await addOptOuts(service.redis, other.account, many, { source: 'cli' })
+  const lines = await download(key)
+  expect(new Set(lines.slice(1).map((line) => line.split(',')[0]))).toEqual(new Set(many))
+  expect(lines).toHaveLength(many.length + 1)
+})
+
+test.concurrent('what is no list of people is refused, with what was before it kept', async () => {
+  expect(await upload('name,email\nAda,a@b.c\n')).toMatchObject({
+    status: 400,
+    json: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
+  })
+  const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
+  expect(await upload(`person\n${rows.join('\n')}\n+491520576000\n"+491520576001`)).toMatchObject({ status: 400 })
+  expect(await optOutOf('491520575499')).toBeDefined()
+  expect(await optOutOf('491520576000')).toBeDefined()
+  const mixed = Buffer.concat([Buffer.from('person,name\n+491520576002,é\n+491520576003,'), Buffer.from([0xe9, 0x0a])])
+  expect(await upload(mixed)).toMatchObject({ status: 400 })
+  expect(await optOutOf('491520576002')).toBeDefined()
+  expect(await optOutOf('491520576003')).toBeUndefined()
+  expect((await upload('person\n', 'application/json')).status).toBe(415)
+  expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
+  expect((await upload('person\n')).json).toMatchObject({ data: { imported: 0, refused_rows: [] } })
+})
+
+test.concurrent('the command line imports and exports them', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'laneway-opt-outs-'))
+  try {
+    const [from, to] = [join(dir, 'stop.csv'), join(dir, 'all.csv')]
+    writeFileSync(from, 'phone\n+49 1520 577001\nnone\n')
+    const account = String(service.tenant.account)
+    const cli = (...words: string[]) =>
+      runCli(['opt-outs', ...words, '--account', account], {
+        REDIS_URL: service.server.url,
+        LANEWAY_DATA_DIR: service.config.dataDir,
+      })
+    const { stdout } = await cli('import', from)
+    expect(stdout).toMatch(/Rows imported +1\n/)
+    expect(stdout).toContain('Line 3: expected a full international number')
+    expect(await optOutOf('491520577001')).toMatchObject({ source: 'cli' })
+    await cli('export', to)
+    expect(readFileSync(to, 'utf8')).toMatch(/^person,source,since\n(.+\n)*491520577001,cli,2/)
+    expect(statSync(to).mode & 0o077).toBe(0)
+    expect((await cli('import', join(dir, 'none.csv'))).stderr).toContain('none.csv')
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
+
+test.concurrent('the command line adds, lists and removes them', async () => {
+  const account = String(service.tenant.account)
+  const cli = (...words: string[]) =>
+    runCli(['opt-outs', ...words, '--account', account, '--json'], {
+      REDIS_URL: service.server.url,
+      LANEWAY_DATA_DIR: service.config.dataDir,
+    })
+  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
+  expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
+  expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
+  expect(JSON.parse((await cli('remove', '+491520573001')).stdout)).toMatchObject({ removed: 1 })
+  expect(await optOutOf('491520573001')).toBeUndefined()
+})
+
+test('an account has words of its own, and none where it says so', async () => {
+  const { redis, tenant } = service
+  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'Abbestellen, Nein danke' })
+  // Settings are known for a second.
+  await eventually(async () => {
+    await hear({ from: '+491520557001', text: 'nein DANKE.' })
+    return optOutOf('491520557001')
+  }, 'the new word is heard')
+  await hear({ from: '+491520557002', text: 'stop' })
+  expect(await optOutOf('491520557002')).toBeUndefined()
+  await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'stop,unsubscribe' })
+})
+
+test('an account may have all messages to them stopped', async () => {
+  const { redis, tenant } = service
+  const to = '+491520571001'
+  await ask('POST', '/opt-outs', { person: to })
+  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'stop' })
+  await eventually(
+    async () => (await ended(await sendTo(service, tenant, to))).state === 'cancelled',
+    'the setting is known',
+  )
+  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'send' })
+})
+
+test('an erased person is on the list no more', async () => {
+  await ask('POST', '/opt-outs', { person: '+491520572001' })
+  await hear({ from: '+491520572001', text: 'Hi' })
+  const shownPerson = await ask('GET', '/admin/people/491520572001')
+  expect(shownPerson.json().data.opt_out).toMatchObject({ source: 'http' })
+  expect((await ask('DELETE', '/admin/people/491520572001')).status).toBe(200)
+  const places = Object.entries(await stored(service.redis)).filter(([key, value]) =>
+    (key + value).includes('491520572001'),
+  )
+  expect(places).toEqual([])
+})
+
+/** A campaign of a new tenant's that sends to so many people at this rate, and the first five have got it. */
+async function under(rate: number, { people, first }: { people: number; first: number }) {
   const slow = await service.addTenant({ defaultProvider: 'cloud-api', rate })
   const { id: tag } = await createTag(service.redis, slow.account, 'slow')
-  const phones = Array.from({ length: 200 }, (_, i) => String(first + i))
+  const phones = Array.from({ length: people }, (_, i) => String(first + i))
   await importContacts(
     service.redis,
     slow.account,
@@ -464,7 +619,7 @@ async function under(rate: number, first: number) {
 }
 
 test('those who opt out while it runs are passed over', async () => {
-  const { tenant, phones, reached, become, progress } = await under(40, 491_520_590_000)
+  const { tenant, phones, reached, become, progress } = await under(40, { people: 200, first: 491_520_590_000 })
   await addOptOuts(service.redis, tenant.account, phones, { source: 'http' })
   const then = await reached()
   await become('done')
@@ -478,7 +633,7 @@ test.each([
   ['a request', 491_520_591_000],
   ['a stop word', 491_520_592_000],
 ])('nothing leaves to a person whom %s has opted out, from its answer on', async (by, first) => {
-  const { tenant, phones, reached, become, progress } = await under(50, first)
+  const { tenant, phones, reached, become, progress } = await under(50, { people: 120, first })
   const key = await tenant.key('contacts:write')
   const number = (await findSender(service.redis, tenant.cloudLane))?.phone_number_id
   const answeredAt = new Map<string, number>()
@@ -499,159 +654,4 @@ test.each([
   const lines = (await readLedger(service.simulator.url)).filter(({ to }) => answeredAt.has(to))
   expect(lines.length).toBeGreaterThan(0)
   expect(lines.filter(({ to, at_ms }) => at_ms > (answeredAt.get(to) ?? 0))).toEqual([])
-})
-
-test('a MARKETING template to them is cancelled with the reason, requeued or not; what is no advertising is sent', async () => {
-  const to = '+491520570001'
-  await ask('POST', '/opt-outs', { person: to })
-  const template = await sendTemplate(to)
-  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
-  const again = await service.request('POST', `/messages/${template}/requeue`)
-  expect(again.status, again.text).toBe(200)
-  expect(await ended(template)).toMatchObject({ state: 'cancelled', problem: { code: 'opted_out' } })
-  expect(await ended(await sendTo(service, service.tenant, to))).toMatchObject({ state: 'read' })
-
-  await ask('DELETE', `/opt-outs/${encodeURIComponent(to)}`)
-  expect(await ended(await sendTemplate(to))).toMatchObject({ state: 'read' })
-})
-
-test('an account may have all messages to them stopped', async () => {
-  const { redis, tenant } = service
-  const to = '+491520571001'
-  await ask('POST', '/opt-outs', { person: to })
-  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'stop' })
-  await eventually(
-    async () => (await ended(await sendTo(service, tenant, to))).state === 'cancelled',
-    'the setting is known',
-  )
-  await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'send' })
-})
-
-test('an erased person is on the list no more', async () => {
-  await ask('POST', '/opt-outs', { person: '+491520572001' })
-  await hear({ from: '+491520572001', text: 'Hi' })
-  const shownPerson = await ask('GET', '/admin/people/491520572001')
-  expect(shownPerson.json().data.opt_out).toMatchObject({ source: 'http' })
-  expect((await ask('DELETE', '/admin/people/491520572001')).status).toBe(200)
-  const places = Object.entries(await stored(service.redis)).filter(([key, value]) =>
-    (key + value).includes('491520572001'),
-  )
-  expect(places).toEqual([])
-})
-
-test('a request repeated at once is not answered before the opt-out holds either', async () => {
-  const post = () =>
-    service.api.as(contacts).post('/opt-outs', { person: '+491520578901' }, { 'idempotency-key': 'at once' })
-  const first = post()
-  await eventually(async () => (await optOutOf('491520578901')) !== undefined, 'it is written down')
-  const begun = performance.now()
-  expect((await post()).status).toBe(201)
-  expect(performance.now() - begun).toBeGreaterThan(LOOK_GOOD_FOR_MS)
-  expect((await first).status).toBe(201)
-})
-
-const upload = (csv: string | Buffer, type = 'text/csv', key = contacts) =>
-  service.api.as(key).post('/opt-outs/import', csv, { 'content-type': type })
-async function download(key: string): Promise<string[]> {
-  const { headers, text } = await service.api.as(key).get('/opt-outs/export')
-  expect(headers.get('content-disposition')).toBe('attachment; filename="opt-outs.csv"')
-  return text.trimEnd().split('\n')
-}
-
-test('a file of people may have unseen signs and spaces before its quotes, as phones and programs write them', async () => {
-  const rows = [
-    'note,\u200bPerson\ufeff',
-    '1, "+49 1520 574011"',
-    '2,\u202a+49 1520 574012\u202c',
-    '3,"49\u20111520\u2011574013" ',
-  ]
-  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, refused: 0 } })
-  for (const person of ['491520574011', '491520574012', '491520574013']) expect(await optOutOf(person)).toBeDefined()
-})
-
-test('a file of people is imported as often as one likes, and what is exported comes back the same', async () => {
-  const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
-  const reason = 'expected a full international number, or the id of a person without one'
-  const data = { imported: 3, added: 2, refused: 1, refused_rows: [{ line: 3, reason }] }
-  expect((await upload(rows.join('\n'))).json).toMatchObject({ status: true, data })
-  expect((await upload(rows.join('\n'))).json).toMatchObject({ data: { imported: 3, added: 0 } })
-  expect(await optOutOf('491520574001')).toMatchObject({ source: 'http' })
-  expect(await optOutOf('US.57')).toBeDefined()
-
-  const exported = await download(contacts)
-  expect(exported[0]).toBe('person,source,since')
-  expect(exported.filter((line) => /^(491520574001|US\.57),http,2/.test(line))).toHaveLength(2)
-  const other = await service.addTenant()
-  const both = ['contacts:read', 'contacts:write'] as const
-  const { secret } = await createCredential(service.redis, other.account, both, Date.now())
-  expect((await upload(exported.join('\n'), 'text/csv', secret)).json).toMatchObject({ data: { refused: 0 } })
-  const people = (lines: string[]) => lines.map((line) => line.split(',')[0]).sort()
-  expect(people(await download(secret))).toEqual(people(exported))
-})
-
-test('a list of many pages is exported whole, and an empty one has its header', async () => {
-  const other = await service.addTenant()
-  const key = await other.key('contacts:read')
-  expect(await download(key)).toEqual(['person,source,since'])
-  const many = Array.from({ length: 2_345 }, (_, i) => `4915205${String(i).padStart(6, '0')}`)
-  await addOptOuts(service.redis, other.account, many, { source: 'cli' })
-  const lines = await download(key)
-  expect(new Set(lines.slice(1).map((line) => line.split(',')[0]))).toEqual(new Set(many))
-  expect(lines).toHaveLength(many.length + 1)
-})
-
-test('what is no list of people is refused, with what was before it kept', async () => {
-  expect(await upload('name,email\nAda,a@b.c\n')).toMatchObject({
-    status: 400,
-    json: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
-  })
-  const rows = Array.from({ length: 500 }, (_, i) => `+491520575${String(i).padStart(3, '0')}`)
-  expect(await upload(`person\n${rows.join('\n')}\n+491520576000\n"+491520576001`)).toMatchObject({ status: 400 })
-  expect(await optOutOf('491520575499')).toBeDefined()
-  expect(await optOutOf('491520576000')).toBeDefined()
-  const mixed = Buffer.concat([Buffer.from('person,name\n+491520576002,é\n+491520576003,'), Buffer.from([0xe9, 0x0a])])
-  expect(await upload(mixed)).toMatchObject({ status: 400 })
-  expect(await optOutOf('491520576002')).toBeDefined()
-  expect(await optOutOf('491520576003')).toBeUndefined()
-  expect((await upload('person\n', 'application/json')).status).toBe(415)
-  expect((await upload('person\n', 'text/csv', service.tenant.apiKey)).status).toBe(403)
-  expect((await upload('person\n')).json).toMatchObject({ data: { imported: 0, refused_rows: [] } })
-})
-
-test('the command line imports and exports them', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'laneway-opt-outs-'))
-  try {
-    const [from, to] = [join(dir, 'stop.csv'), join(dir, 'all.csv')]
-    writeFileSync(from, 'phone\n+49 1520 577001\nnone\n')
-    const account = String(service.tenant.account)
-    const cli = (...words: string[]) =>
-      runCli(['opt-outs', ...words, '--account', account], {
-        REDIS_URL: service.server.url,
-        LANEWAY_DATA_DIR: service.config.dataDir,
-      })
-    const { stdout } = await cli('import', from)
-    expect(stdout).toMatch(/Rows imported +1\n/)
-    expect(stdout).toContain('Line 3: expected a full international number')
-    expect(await optOutOf('491520577001')).toMatchObject({ source: 'cli' })
-    await cli('export', to)
-    expect(readFileSync(to, 'utf8')).toMatch(/^person,source,since\n(.+\n)*491520577001,cli,2/)
-    expect(statSync(to).mode & 0o077).toBe(0)
-    expect((await cli('import', join(dir, 'none.csv'))).stderr).toContain('none.csv')
-  } finally {
-    rmSync(dir, { recursive: true })
-  }
-})
-
-test('the command line adds, lists and removes them', async () => {
-  const account = String(service.tenant.account)
-  const cli = (...words: string[]) =>
-    runCli(['opt-outs', ...words, '--account', account, '--json'], {
-      REDIS_URL: service.server.url,
-      LANEWAY_DATA_DIR: service.config.dataDir,
-    })
-  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
-  expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
-  expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
-  expect(JSON.parse((await cli('remove', '+491520573001')).stdout)).toMatchObject({ removed: 1 })
-  expect(await optOutOf('491520573001')).toBeUndefined()
 })

@@ -82,7 +82,7 @@ const isOptedOut = async (name: string): Promise<boolean> => {
   return (await optedOutAmong(redis, tenant.account, await namesOfPeople(redis, tenant.account, [name]))).size > 0
 }
 
-test.each<[string, (who: { number: string; id: string }) => object]>([
+test.concurrent.each<[string, (who: { number: string; id: string }) => object]>([
   ['a message', ({ number, id }) => wrote({ from: number, from_user_id: id })],
   [
     'the people of a change',
@@ -133,7 +133,7 @@ const CHANGES: [string, (who: ReturnType<typeof somebody>) => [string, object]][
     ],
   ],
 ]
-test.each(CHANGES)('%s moves what was said under the former user id', async (_what, told) => {
+test.concurrent.each(CHANGES)('%s moves what was said under the former user id', async (_what, told) => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   const [field, value] = told(who)
@@ -142,7 +142,7 @@ test.each(CHANGES)('%s moves what was said under the former user id', async (_wh
   expect(await isOptedOut(who.nextId)).toBe(true)
 })
 
-test('a name that a person has given themselves makes nobody else theirs', async () => {
+test.concurrent('a name that a person has given themselves makes nobody else theirs', async () => {
   const who = somebody()
   const other = somebody()
   const body = `User changed from ${other.id} to ${who.nextId} changed from ${who.id} to ${who.nextId}`
@@ -154,7 +154,7 @@ test('a name that a person has given themselves makes nobody else theirs', async
   expect(await namesOf(service.redis, tenant.account, other.id)).toEqual([other.id])
 })
 
-test('nothing is learned from a webhook about a number of another account, nor for it', async () => {
+test.concurrent('nothing is learned from a webhook about a number of another account, nor for it', async () => {
   const who = somebody()
   const other = await service.addTenant({ defaultProvider: 'cloud-api' })
   await bring(reported({ recipient_id: who.number, recipient_user_id: who.id }), `${PHONE_NUMBER_ID}2`)
@@ -164,7 +164,7 @@ test('nothing is learned from a webhook about a number of another account, nor f
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.id])
 })
 
-test('who has written STOP without a number gets no advertising by number', async () => {
+test.concurrent('who has written STOP without a number gets no advertising by number', async () => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   expect(await isOptedOut(who.number)).toBe(false)
@@ -191,7 +191,7 @@ test('who has written STOP without a number gets no advertising by number', asyn
   expect((await readLedger(service.simulator.url)).filter(({ to }) => to === who.number)).toEqual([])
 })
 
-test('a number that was passed on takes no window, cap or later word of its former owner along', async () => {
+test.concurrent('a number that was passed on takes no window, cap or later word of its former owner along', async () => {
   const { redis } = service
   const who = somebody()
   const lane = tenant.cloudLane
@@ -211,7 +211,7 @@ test('a number that was passed on takes no window, cap or later word of its form
   expect([await isOptedOut(who.next), await isOptedOut(who.nextId)]).toEqual([true, false])
 })
 
-test('a window that was opened under one name is open under the other', async () => {
+test.concurrent('a window that was opened under one name is open under the other', async () => {
   const { redis } = service
   const who = somebody()
   await bring(wrote({ from_user_id: who.id }))
@@ -249,7 +249,7 @@ test('a person is shown and forgotten under all names, and no report of an old m
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.number, who.id])
 })
 
-test('what was said under a user id of before holds also where its change is told after a report of a message', async () => {
+test.concurrent('what was said under a user id of before holds also where its change is told after a report of a message', async () => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   await bring(reported({ recipient_id: who.number, recipient_user_id: who.nextId }))
@@ -258,7 +258,7 @@ test('what was said under a user id of before holds also where its change is tol
   expect(await isOptedOut(who.number)).toBe(true)
 })
 
-test('a person who was erased is known by all names again once they are sent another message', async () => {
+test.concurrent('a person who was erased is known by all names again once they are sent another message', async () => {
   const who = somebody()
   const { redis } = service
   const names = { recipient_id: who.number, recipient_user_id: who.id }
@@ -276,7 +276,7 @@ test('a person who was erased is known by all names again once they are sent ano
   expect(await isOptedOut(who.number)).toBe(true)
 })
 
-test('a stop that is written down while another name becomes known holds for that one as well', async () => {
+test.concurrent('a stop that is written down while another name becomes known holds for that one as well', async () => {
   const { redis } = service
   const who = somebody()
   // Its script is known from now on.
@@ -306,10 +306,10 @@ const naming = fc.constantFrom('report', 'message', 'change of id')
 const standsAfter = (words: readonly { intent: string; second: number }[]): boolean =>
   [...words].sort((a, b) => a.second - b.second || (a.intent === 'STOP' ? 1 : -1)).at(-1)?.intent === 'STOP'
 
-test('after STOP under any name no advertising leaves under any, in whatever order webhooks come', async () => {
+test.concurrent('after STOP under any name no advertising leaves under any, in whatever order webhooks come', async () => {
   const { redis } = service
   let stops = 0
-  await fc.assert(
+  const property = () =>
     fc.asyncProperty(
       fc.array(word, { minLength: 1, maxLength: 5 }),
       fc.array(naming, { maxLength: 3 }),
@@ -353,13 +353,13 @@ test('after STOP under any name no advertising leaves under any, in whatever ord
         )
         expect(alone.size).toBe(expected ? names.length : 0)
       },
-    ),
-    { numRuns: 60 },
-  )
+    )
+  // A stop is answered half a second later: what one waits for, others wait for too.
+  await Promise.all(Array.from({ length: 10 }, () => fc.assert(property(), { numRuns: 4 })))
   expect(stops).toBeGreaterThan(5)
 })
 
-test('a name of a person whose other names outlasted it is known again once WhatsApp tells it again', async () => {
+test.concurrent('a name of a person whose other names outlasted it is known again once WhatsApp tells it again', async () => {
   const { redis } = service
   const account = 902
   const people = Array.from({ length: 200 }, (_, i) => [`4915288${100_000 + i}`, `DE.88${100_000 + i}`])
@@ -387,7 +387,7 @@ test('a name of a person whose other names outlasted it is known again once What
   expect((await optedOutAmong(redis, account, [...half.map((each) => [each])])).size).toBe(2)
 })
 
-test('names that many learn at the same moment are kept', async () => {
+test.concurrent('names that many learn at the same moment are kept', async () => {
   const { redis } = service
   const account = 904
   const number = '4915266666666'
@@ -401,7 +401,7 @@ test('names that many learn at the same moment are kept', async () => {
   for (const { names } of each) expect(await namesOf(redis, account, names[1] ?? '')).toEqual(names)
 })
 
-test('names last while WhatsApp tells them again, however old they are', async () => {
+test.concurrent('names last while WhatsApp tells them again, however old they are', async () => {
   const { redis } = service
   const account = 903
   const names = ['4915277777777', 'DE.777777']
@@ -445,7 +445,7 @@ test('names are sealed under the data key, and are found and sealed anew when th
 test('a person takes at most 40 bytes, and every one of many is found', async () => {
   const { redis } = service
   const account = 901
-  const TOTAL = 20_000
+  const TOTAL = 5_000
   const pairOf = (i: number) => [
     String(447_700_000_000 + 7 * i),
     `GB.${13_491_208_655_302_741_918n + BigInt(i) * 829_348_951n}`,

@@ -1,7 +1,7 @@
 // Pins: templates are taken over from WhatsApp's list: all pages of it and nothing else, in the order of WhatsApp's own times,
 // within its limits, and whatever a list that lies leads to nothing is lost. Real: Redis, HTTP, producer, worker, simulator.
-import { createServer } from 'node:http'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createServer, type ServerResponse } from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
 import { updateTemplateState } from '../../src/accounts/template-states.ts'
@@ -31,14 +31,11 @@ let service: Service
 let tenant: Tenant
 let waba: string
 let wabas = 0
+let graph: ReturnType<typeof createGraphApi>
 
 beforeAll(async () => {
-  service = await startService()
-  // The worker has looked once for accounts that nobody has asked for: none of the tests meets that look.
-  tenant = await service.addTenant()
-  waba = '555000'
-  await sync()
-  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' })
+  service = await startService({ worker: false })
+  graph = createGraphApi('v25.0')
 })
 beforeEach(async () => {
   wabas += 1
@@ -48,7 +45,10 @@ beforeEach(async () => {
 })
 // Nobody asks for it any more, so that no test meets the questions of another.
 afterEach(() => setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' }))
-afterAll(() => service?.close())
+afterAll(async () => {
+  await graph?.close()
+  await service?.close()
+})
 
 async function control(account: object): Promise<{ asked: number }> {
   const answer = await fetch(`${service.simulator.url}/_control`, { method: 'POST', body: JSON.stringify({ account }) })
@@ -63,8 +63,18 @@ const definition = (name: string, more: object = {}) => ({
   ...more,
 })
 
-/** Asks, and waits for the end of what was asked for. */
+/** Lists it, as a worker does once it is due. */
 async function sync(): Promise<TemplateSync> {
+  const { redis, config } = service
+  const synced = { account: tenant.account, wabaId: waba }
+  await setSenderProvider(redis, tenant.cloudLane, { wabaId: waba })
+  const deps = { redis, retentionMs: 1, log: silentLog, graph, seal: createSeal(secretKeysOf(config)) }
+  await syncTemplates(deps, synced, { stopped: new AbortController().signal, mayGoOn: async () => true })
+  return findTemplateSync(redis, synced)
+}
+
+/** Asks, and waits for the end of what was asked for. */
+async function askAndWait(): Promise<TemplateSync> {
   const { redis } = service
   const synced = { account: tenant.account, wabaId: waba }
   await setSenderProvider(redis, tenant.cloudLane, { wabaId: waba })
@@ -94,11 +104,11 @@ test('a thousand templates are taken over in four pages, within ten seconds of t
   expect(await sync()).toMatchObject({ state: 'done', listed: 1_000, added: 0, changed: 0, removed: 0 })
 })
 
-test('ten thousand are taken over too, by as few questions as pages', async () => {
-  await control({ templates: 10_000 })
+test('any number is taken over by as few questions as pages', async () => {
+  await control({ templates: 2_400 })
   const { asked } = await control({})
-  expect(await sync()).toMatchObject({ state: 'done', listed: 10_000, pages: 40 })
-  expect((await control({})).asked - asked).toBe(40)
+  expect(await sync()).toMatchObject({ state: 'done', listed: 2_400, pages: 10 })
+  expect((await control({})).asked - asked).toBe(10)
 })
 
 test('a changed template is replaced, one that is gone is removed, and one that was imported by hand stays', async () => {
@@ -150,39 +160,30 @@ test('a webhook that tells of a later time than the list holds, one of an earlie
 })
 
 test('a list that was asked for before a webhook came does not undo what that told', async () => {
-  const { redis, config } = service
   const { account } = tenant
-  const stand = await standIn(async () => {
+  const stand = await standIn(async (_call, response) => {
     // While the list is under way.
     const word = { group: 'status', value: 'PAUSED', atMs: Date.now() } as const
-    await updateTemplateState(redis, account, { name: 'a', language: 'en_US' }, word)
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await updateTemplateState(service.redis, account, { name: 'a', language: 'en_US' }, word)
+    // WhatsApp's clock says of the answer that it is later.
+    response.setHeader('date', new Date(Date.now() + 2_000).toUTCString())
     return { data: [definition('a')] }
   })
-  await service.stopWorker()
-  try {
-    await stand.serve()
-    const graph = createGraphApi('v25.0')
-    const deps = { redis, retentionMs: 1, log: silentLog, graph, seal: createSeal(secretKeysOf(config)) }
-    const how = { stopped: new AbortController().signal, mayGoOn: async () => true }
-    await syncTemplates(deps, { account, wabaId: waba }, how)
-    expect((await findTemplate(redis, account, 'a', 'en_US'))?.status).toBe('PAUSED')
-    await graph.close()
-  } finally {
-    stand.close()
-    await service.startWorker()
-  }
+  await stand.serve()
+  expect(await sync()).toMatchObject({ state: 'done', listed: 1 })
+  expect((await findTemplate(service.redis, account, 'a', 'en_US'))?.status).toBe('PAUSED')
+  stand.close()
 })
 
 /** A list that answers as it is told. */
-async function standIn(answer: (call: number) => Promise<unknown>) {
+async function standIn(answer: (call: number, response: ServerResponse) => Promise<unknown>) {
   let calls = 0
   const tokens = new Set<string>()
   const server = createServer(async (request, response) => {
     calls += 1
     tokens.add(`${request.headers.authorization} ${request.url?.includes('token')}`)
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(await answer(calls)))
+    response.end(JSON.stringify(await answer(calls, response)))
   })
   const port = await listen(server)
   return {
@@ -234,55 +235,6 @@ test.each([
   expect(await names()).toEqual(['a APPROVED'])
 })
 
-test.each([
-  ['Retry-After', { code: 80007, http: 429, retry_after_s: 3 }, 3_000],
-  ['the usage that WhatsApp tells', { code: 4, http: 400, regain_access_min: 2 }, 120_000],
-  ['nothing', { code: 130429, http: 429 }, 300_000],
-])('a limit is obeyed, by %s, even when a person asks again', async (_, refuse, waitsMs) => {
-  await control({ templates: 600 })
-  await control({ refuse: { ...refuse, count: 1 } })
-  const { asked } = await control({})
-  const startedMs = Date.now()
-  const synced = { account: tenant.account, wabaId: waba }
-  const waits = await sync()
-  expect(waits).toMatchObject({ state: 'waiting', problem: 'throttled' })
-  expect((waits.again_at ?? 0) - startedMs).toBeGreaterThanOrEqual(waitsMs - 500)
-  expect((waits.again_at ?? 0) - startedMs).toBeLessThan(waitsMs + 10_000)
-  await askForSync(service.redis, synced, 'person')
-  expect(await dueSyncs(service.redis, startedMs + waitsMs - 1_000, 100)).not.toContainEqual(synced)
-  expect(await dueSyncs(service.redis, startedMs + waitsMs + 10_000, 100)).toContainEqual(synced)
-  expect((await control({})).asked - asked).toBe(1)
-})
-
-test('what was limited in the middle goes on after the last page, by itself', async () => {
-  const pages: (string | null)[] = []
-  let isLimited = false
-  const server = createServer((request, response) => {
-    const after = new URL(request.url ?? '', 'http://x').searchParams.get('after')
-    pages.push(after)
-    response.setHeader('content-type', 'application/json')
-    if (after === 'p2' && !isLimited) {
-      isLimited = true
-      response.writeHead(429, { 'retry-after': '1' }).end(JSON.stringify({ error: { code: 80007, message: 'x' } }))
-      return
-    }
-    const next = { null: 'p1', p1: 'p2', p2: undefined }[String(after)]
-    const paging = next && { cursors: { after: next }, next: 'https://graph.facebook.com/next?access_token=secret' }
-    response.end(JSON.stringify({ data: [definition(`t_${after}`)], paging }))
-  })
-  const port = await listen(server)
-  try {
-    const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('secret-token')
-    await setSenderAccess(service.redis, tenant.cloudLane, { baseUrl: `http://127.0.0.1:${port}`, sealedToken })
-    await sync()
-    await eventually(async () => (await names()).length === 3 || undefined, 'it goes on')
-    expect(pages).toEqual([null, 'p1', 'p2', 'p2'])
-  } finally {
-    server.closeAllConnections()
-    server.close()
-  }
-})
-
 test('the token travels in a header alone, and the page after is asked for at the own server', async () => {
   const stand = await standIn(async (call) =>
     call === 1
@@ -293,75 +245,6 @@ test('the token travels in a header alone, and the page after is asked for at th
   expect(await sync()).toMatchObject({ state: 'done', pages: 2 })
   expect([...stand.tokens]).toEqual(['Bearer secret-token false'])
   stand.close()
-})
-
-test('a sync whose worker stops in the middle is finished by the next', async () => {
-  let isHeld = true
-  const stand = await standIn(async (call) => {
-    if (call === 2 && isHeld) await new Promise((resolve) => setTimeout(resolve, 30_000).unref())
-    return call === 1 ? { data: [definition('a')], paging: { cursors: { after: 'x' }, next: 'x' } } : { data: [] }
-  })
-  await stand.serve()
-  await askForSync(service.redis, { account: tenant.account, wabaId: waba }, 'person')
-  await eventually(async () => stand.calls() === 2 || undefined, 'the second page is asked for')
-  await service.stopWorker()
-  isHeld = false
-  await service.startWorker()
-  const done = await eventually(async () => {
-    const now = await findTemplateSync(service.redis, { account: tenant.account, wabaId: waba })
-    return now.state === 'done' ? now : undefined
-  }, 'another one finishes it')
-  expect(done).toMatchObject({ listed: 1, pages: 2 })
-  expect(await names()).toEqual(['a APPROVED'])
-  stand.close()
-})
-
-test('while Redis is away nothing is lost, and the sync goes on by itself afterwards', async () => {
-  const stand = await standIn(async (call) => {
-    if (call === 1) {
-      await service.server.kill9()
-      await service.server.restart()
-    }
-    return { data: [definition('a')] }
-  })
-  await stand.serve()
-  await askForSync(service.redis, { account: tenant.account, wabaId: waba }, 'person')
-  await eventually(async () => (await names()).length === 1 || undefined, 'it is taken over', 40_000)
-  stand.close()
-})
-
-test('several workers list an account at WhatsApp one at a time', async () => {
-  let underWay = 0
-  let most = 0
-  const stand = await standIn(async () => {
-    underWay += 1
-    most = Math.max(most, underWay)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
-    underWay -= 1
-    return { data: [definition('a')] }
-  })
-  await stand.serve()
-  const others = await Promise.all([1, 2].map(() => startWorker(service.config, service.server.url, silentLog)))
-  await sync()
-  await sync()
-  await Promise.all(others.map((each) => each.close()))
-  expect(most).toBe(1)
-  expect(stand.calls()).toBeGreaterThanOrEqual(2)
-  stand.close()
-})
-
-test('at the start of a worker lists that are older are read again', async () => {
-  const { redis } = service
-  const synced = { account: tenant.account, wabaId: waba }
-  await control({ templates: [definition('a')] })
-  const first = await sync()
-  await service.stopWorker()
-  await writeTemplateSync(redis, synced, { ended_at: Date.now() - 3_600_000 })
-  await service.startWorker()
-  await eventually(async () => {
-    const { began_at: beganMs = 0, state } = await findTemplateSync(redis, synced)
-    return (state === 'done' && beganMs > (first.began_at ?? 0)) || undefined
-  }, 'it is read again')
 })
 
 test('two accounts at WhatsApp that have a template of one name do not take it from each other', async () => {
@@ -375,38 +258,162 @@ test('two accounts at WhatsApp that have a template of one name do not take it f
   expect(one?.listing?.wabaId).toBe(first)
 })
 
-test('the command line asks for it and says what came of it; without an account at WhatsApp it says what to do', async () => {
-  const env = { REDIS_URL: service.server.url }
-  const words = ['templates', 'sync', '--account', String(tenant.account)]
-  const before = await runCli(words, env)
-  expect(before).toMatchObject({ code: 1, stderr: expect.stringContaining('set its waba_id') })
-  await control({ templates: [definition('a')] })
-  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
-  const run = await runCli([...words, '--sender', 'cloud'], env)
-  expect(run).toMatchObject({ code: 0, stdout: `${waba}: 1 template; 1 new, 0 changed, 0 removed.\n` })
-  const partner = await runCli([...words, '--sender', 'partner'], env)
-  expect(partner.stderr).toContain('import them as JSON')
-})
+describe('with a worker', () => {
+  beforeAll(async () => {
+    await service.startWorker()
+  })
 
-test('over HTTP it is asked for and shown', async () => {
-  const admin = await tenant.apiWith('admin')
-  await control({ templates: [definition('a')] })
-  await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
-  expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
-    status: 202,
-    json: { data: [{ waba_id: waba, state: 'waiting' }] },
+  test.each([
+    ['Retry-After', { code: 80007, http: 429, retry_after_s: 3 }, 3_000],
+    ['the usage that WhatsApp tells', { code: 4, http: 400, regain_access_min: 2 }, 120_000],
+    ['nothing', { code: 130429, http: 429 }, 300_000],
+  ])('a limit is obeyed, by %s, even when a person asks again', async (_, refuse, waitsMs) => {
+    await control({ templates: 600 })
+    await control({ refuse: { ...refuse, count: 1 } })
+    const { asked } = await control({})
+    const startedMs = Date.now()
+    const synced = { account: tenant.account, wabaId: waba }
+    const waits = await askAndWait()
+    expect(waits).toMatchObject({ state: 'waiting', problem: 'throttled' })
+    expect((waits.again_at ?? 0) - startedMs).toBeGreaterThanOrEqual(waitsMs - 500)
+    expect((waits.again_at ?? 0) - startedMs).toBeLessThan(waitsMs + 10_000)
+    await askForSync(service.redis, synced, 'person')
+    expect(await dueSyncs(service.redis, startedMs + waitsMs - 1_000, 100)).not.toContainEqual(synced)
+    expect(await dueSyncs(service.redis, startedMs + waitsMs + 10_000, 100)).toContainEqual(synced)
+    expect((await control({})).asked - asked).toBe(1)
   })
-  const done = () =>
-    eventually(async () => {
-      const { data } = await admin.call(templates.syncs)
-      return data[0]?.state === 'done' || undefined
-    }, 'it is done')
-  await done()
-  const { data } = await admin.call(templates.list)
-  expect(data).toMatchObject([{ id: 'a/en_US', waba_id: waba, cannot_be_sent: null }])
-  // What came of the first says nothing of the second.
-  expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
-    json: { data: [{ state: 'waiting', problem: null }] },
+
+  test('what was limited in the middle goes on after the last page, by itself', async () => {
+    const pages: (string | null)[] = []
+    let isLimited = false
+    const server = createServer((request, response) => {
+      const after = new URL(request.url ?? '', 'http://x').searchParams.get('after')
+      pages.push(after)
+      response.setHeader('content-type', 'application/json')
+      if (after === 'p2' && !isLimited) {
+        isLimited = true
+        response.writeHead(429, { 'retry-after': '1' }).end(JSON.stringify({ error: { code: 80007, message: 'x' } }))
+        return
+      }
+      const next = { null: 'p1', p1: 'p2', p2: undefined }[String(after)]
+      const paging = next && { cursors: { after: next }, next: 'https://graph.facebook.com/next?access_token=secret' }
+      response.end(JSON.stringify({ data: [definition(`t_${after}`)], paging }))
+    })
+    const port = await listen(server)
+    try {
+      const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('secret-token')
+      await setSenderAccess(service.redis, tenant.cloudLane, { baseUrl: `http://127.0.0.1:${port}`, sealedToken })
+      await askAndWait()
+      await eventually(async () => (await names()).length === 3 || undefined, 'it goes on')
+      expect(pages).toEqual([null, 'p1', 'p2', 'p2'])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
   })
-  await done()
+
+  test('a sync whose worker stops in the middle is finished by the next', async () => {
+    let isHeld = true
+    const stand = await standIn(async (call) => {
+      if (call === 2 && isHeld) await new Promise((resolve) => setTimeout(resolve, 30_000).unref())
+      return call === 1 ? { data: [definition('a')], paging: { cursors: { after: 'x' }, next: 'x' } } : { data: [] }
+    })
+    await stand.serve()
+    await askForSync(service.redis, { account: tenant.account, wabaId: waba }, 'person')
+    await eventually(async () => stand.calls() === 2 || undefined, 'the second page is asked for')
+    await service.stopWorker()
+    isHeld = false
+    await service.startWorker()
+    const done = await eventually(async () => {
+      const now = await findTemplateSync(service.redis, { account: tenant.account, wabaId: waba })
+      return now.state === 'done' ? now : undefined
+    }, 'another one finishes it')
+    expect(done).toMatchObject({ listed: 1, pages: 2 })
+    expect(await names()).toEqual(['a APPROVED'])
+    stand.close()
+  })
+
+  test('while Redis is away nothing is lost, and the sync goes on by itself afterwards', async () => {
+    const stand = await standIn(async (call) => {
+      if (call === 1) {
+        await service.server.kill9()
+        await service.server.restart()
+      }
+      return { data: [definition('a')] }
+    })
+    await stand.serve()
+    await askForSync(service.redis, { account: tenant.account, wabaId: waba }, 'person')
+    await eventually(async () => (await names()).length === 1 || undefined, 'it is taken over', 40_000)
+    stand.close()
+  })
+
+  test('several workers list an account at WhatsApp one at a time', async () => {
+    let underWay = 0
+    let most = 0
+    const stand = await standIn(async () => {
+      underWay += 1
+      most = Math.max(most, underWay)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      underWay -= 1
+      return { data: [definition('a')] }
+    })
+    await stand.serve()
+    const others = await Promise.all([1, 2].map(() => startWorker(service.config, service.server.url, silentLog)))
+    await askAndWait()
+    await askAndWait()
+    await Promise.all(others.map((each) => each.close()))
+    expect(most).toBe(1)
+    expect(stand.calls()).toBeGreaterThanOrEqual(2)
+    stand.close()
+  })
+
+  test('at the start of a worker lists that are older are read again', async () => {
+    const { redis } = service
+    const synced = { account: tenant.account, wabaId: waba }
+    await control({ templates: [definition('a')] })
+    const first = await askAndWait()
+    await service.stopWorker()
+    await writeTemplateSync(redis, synced, { ended_at: Date.now() - 3_600_000 })
+    await service.startWorker()
+    await eventually(async () => {
+      const { began_at: beganMs = 0, state } = await findTemplateSync(redis, synced)
+      return (state === 'done' && beganMs > (first.began_at ?? 0)) || undefined
+    }, 'it is read again')
+  })
+
+  test('the command line asks for it and says what came of it; without an account at WhatsApp it says what to do', async () => {
+    const env = { REDIS_URL: service.server.url }
+    const words = ['templates', 'sync', '--account', String(tenant.account)]
+    const before = await runCli(words, env)
+    expect(before).toMatchObject({ code: 1, stderr: expect.stringContaining('set its waba_id') })
+    await control({ templates: [definition('a')] })
+    await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
+    const run = await runCli([...words, '--sender', 'cloud'], env)
+    expect(run).toMatchObject({ code: 0, stdout: `${waba}: 1 template; 1 new, 0 changed, 0 removed.\n` })
+    const partner = await runCli([...words, '--sender', 'partner'], env)
+    expect(partner.stderr).toContain('import them as JSON')
+  })
+
+  test('over HTTP it is asked for and shown', async () => {
+    const admin = await tenant.apiWith('admin')
+    await control({ templates: [definition('a')] })
+    await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })
+    expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
+      status: 202,
+      json: { data: [{ waba_id: waba, state: 'waiting' }] },
+    })
+    const done = () =>
+      eventually(async () => {
+        const { data } = await admin.call(templates.syncs)
+        return data[0]?.state === 'done' || undefined
+      }, 'it is done')
+    await done()
+    const { data } = await admin.call(templates.list)
+    expect(data).toMatchObject([{ id: 'a/en_US', waba_id: waba, cannot_be_sent: null }])
+    // What came of the first says nothing of the second.
+    expect(await admin.post('/admin/templates/sync', { sender: 'cloud' })).toMatchObject({
+      json: { data: [{ state: 'waiting', problem: null }] },
+    })
+    await done()
+  })
 })

@@ -74,9 +74,7 @@ async function newPlace(): Promise<Place> {
   const portfolio = await newPortfolioId(redis)
   await createPortfolio(redis, { id: portfolio, account, name: 'Shop', daily_limit: 250 })
   await joinPortfolio(redis, { id: lane, account }, portfolio)
-  const messages: Place['messages'] = []
-  for (let i = 0; i < MESSAGES; i += 1) {
-    const to = `49155000000${i}`
+  const sendTo = async (to: string) => {
     const parameters = [{ type: 'text', text: 'Jo' }]
     const answer = await service.post('/chatappbusiness/send-templated-message', {
       ...{ api_key: tenant.apiKey, messaging_product: 'chatapp', recipient_type: 'individual', to: `+${to}` },
@@ -89,8 +87,9 @@ async function newPlace(): Promise<Place> {
       const found = parsed && (await readMessage(redis, parsed))
       return found?.state === 'sent' ? found : undefined
     }, 'it is sent')
-    messages.push({ id, attempt: record.attempt, to })
+    return { id, attempt: record.attempt, to }
   }
+  const messages = await Promise.all(Array.from({ length: MESSAGES }, (_, i) => sendTo(`49155000000${i}`)))
   const sender = await findSender(redis, lane)
   const admin = await tenant.key('admin')
   return { account, lane, number, phoneNumberId: sender?.phone_number_id ?? '', wabaId, portfolio, admin, messages }
@@ -110,6 +109,11 @@ async function bring(place: Place, change: Change): Promise<void> {
     body,
   })
   expect(answer.status, await answer.text()).toBe(200)
+}
+
+/** One after the other. */
+async function bringAll(place: Place, changes: readonly Change[]): Promise<void> {
+  for (const change of changes) await bring(place, change)
 }
 
 const noticesPage = z.object({
@@ -317,12 +321,9 @@ test('any order and any repetition of the webhooks of one world ends in the same
         })
       }),
       async ({ changes, order }) => {
-        const [one, other] = [await newPlace(), await newPlace()]
-        for (const change of changes) await bring(one, change)
-        for (const place of order) {
-          const change = changes[place]
-          if (change) await bring(other, change)
-        }
+        const [one, other] = await Promise.all([newPlace(), newPlace()])
+        const again = order.flatMap((place) => changes[place] ?? [])
+        await Promise.all([bringAll(one, changes), bringAll(other, again)])
         expect(await stateOf(other)).toEqual(await stateOf(one))
       },
     ),

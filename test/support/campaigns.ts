@@ -73,9 +73,11 @@ export async function startCampaigns(
 
     /** A tag with so many new contacts. */
     async addPeople(count: number): Promise<{ tag: number; phones: string[] }> {
-      const { id: tag } = await createTag(service.redis, tenant.account, `people ${people}`)
-      const phones = Array.from({ length: count }, (_, i) => String(491_520_000_000 + people + i))
+      // Tests that run side by side add theirs at the same time.
+      const first = people
       people += count
+      const { id: tag } = await createTag(service.redis, tenant.account, `people ${first}`)
+      const phones = Array.from({ length: count }, (_, i) => String(491_520_000_000 + first + i))
       for (let at = 0; at < phones.length; at += 1_000) {
         const chunk = phones.slice(at, at + 1_000).map((phone, i) => ({ phone, name: `P${at + i}`, email: '' }))
         await importContacts(service.redis, tenant.account, tag, chunk)
