@@ -15,7 +15,7 @@ const KILLS = 2
  */
 const RATE = 100
 const PEOPLE = 1_000
-const TIMES = { LANEWAY_SEND_TIMEOUT_SECONDS: '15', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' }
+const TIMES = { LANEWAY_SEND_TIMEOUT_SECONDS: '10', LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1' }
 /**
  * What a kill can leave unproven. More at once would meet the time limit on a busy machine, which looks like a bad
  * campaign and pauses it.
