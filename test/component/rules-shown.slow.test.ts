@@ -7,6 +7,7 @@ import { createCredential } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
+import { askToReopen } from '../../src/lanes/wake.ts'
 import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { createPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
@@ -201,6 +202,8 @@ test('a number that is held back for spam and a template that is paused are reas
 
   product.state.answer = () => graphError(400, 132015)
   await service.request('POST', `/admin/lanes/${lane}/resume`, {}, admin)
+  // Otherwise a worker believes in the rest for ten seconds more.
+  await askToReopen(service.redis, lane)
   const refused = await world.started(3)
   await service.reaches(refused, 'paused')
   expect(await value('laneway_campaigns_auto_paused_total{why="template"}')).toBe(1)

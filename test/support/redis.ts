@@ -83,6 +83,32 @@ export async function dyingAfterWrites(url: string, writes: number): Promise<Red
   })
   return own
 }
+
+/** After how many of its writes the work has changed something each time; most removals find nothing. */
+export async function changesOf(url: string, work: (redis: Redis) => Promise<unknown>): Promise<number[]> {
+  const own = connectWithRetry(url)
+  const changed: number[] = []
+  let writes = 0
+  const send = own.sendCommand
+  Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
+    const [command] = args
+    const name = command.name.toLowerCase()
+    if (!READS.has(name)) {
+      writes += 1
+      const at = writes
+      command.promise.then(
+        (reply: unknown) => (REMOVALS.has(name) && reply === 0) || changed.push(at),
+        () => changed.push(at),
+      )
+    }
+    return Reflect.apply(send, own, args)
+  })
+  await work(own)
+  own.disconnect()
+  return changed.sort((a, b) => a - b)
+}
+/** They return how many they have removed. */
+const REMOVALS = new Set(['del', 'hdel', 'srem', 'unlink', 'zrem'])
 /** Every other command is taken for one that writes, scripts too. */
 const READS = new Set([
   ...[
