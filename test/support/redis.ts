@@ -77,8 +77,9 @@ export async function dyingAfterWrites(url: string, writes: number): Promise<Red
   let left = writes
   const send = own.sendCommand
   Reflect.set(own, 'sendCommand', (...args: Parameters<typeof send>) => {
-    if (!READS.has(args[0].name.toLowerCase())) left -= 1
-    if (left < 0) own.disconnect()
+    const isWrite = !READS.has(args[0].name.toLowerCase())
+    if (isWrite) left -= 1
+    if (isWrite && left === -1) own.disconnect()
     return Reflect.apply(send, own, args)
   })
   return own
