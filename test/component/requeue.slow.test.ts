@@ -220,10 +220,10 @@ describe('a job that sends messages again', () => {
   })
 
   test('that two workers do at the same time counts and sends each message once', async () => {
-    const tenant = await service.addTenant()
+    const tenant = await service.addTenant({ rate: 1_000 })
     const lane = tenant.partnerLane
     await queues.pause(lane)
-    const failed = await failMessages(deps(), lane, { count: 900, first: 491_712_000_000 })
+    const failed = await failMessages(deps(), lane, { count: 450, first: 491_712_000_000 })
     await service.stopWorker()
     const id = newRequeueJobId(Date.now())
     const order = await requeueOrder(service.redis, tenant.account, { state: 'failed' }, Date.now())
@@ -244,10 +244,10 @@ describe('a job that sends messages again', () => {
       'it is done',
       100_000,
     )
-    expect(done).toMatchObject({ matched: 900, requeued: 900 })
+    expect(done).toMatchObject({ matched: 450, requeued: 450 })
     await Promise.all(parts.map((part) => part.stop(5_000)))
     await requeues.close()
-    expect(await allWaitingOn(service.redis, lane)).toHaveLength(900)
+    expect(await allWaitingOn(service.redis, lane)).toHaveLength(450)
     await queues.resume(lane)
     await service.startWorker()
     await isRead(
