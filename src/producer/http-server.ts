@@ -88,6 +88,12 @@ export function createHttpServer(
     watchConnection(socket)
   })
   server.on('drop', logFull)
+  // Node leaves out connections that have had no request at all, and a stop would wait for them in vain.
+  const closeIdle = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => {
+    closeIdle()
+    connections.closeSilent()
+  }
 
   server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { accountHolder, addressHolder, createFairShares, type Holder, isKeyless, type Share } from './fair-shares.ts'
 
-/** How long a new connection without a request is spared, like one that is being answered. */
+/** How long a new connection without a request is spared, like one that is being answered; also by a stop. */
 const NEWCOMER_MS = 2_000
 
 /** The place of each connection. */
@@ -30,7 +30,7 @@ export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder()
  */
 export function createConnections(max: number, isBusy: (socket: Socket) => boolean, cut: () => void) {
   const shares = createFairShares(max)
-  const silentSince = new WeakMap<Socket, number>()
+  const silentSince = new Map<Socket, number>()
 
   const isSpared = (socket: Socket): boolean => {
     const since = silentSince.get(socket)
@@ -46,8 +46,15 @@ export function createConnections(max: number, isBusy: (socket: Socket) => boole
       silentSince.set(socket, performance.now())
       const place = shares.hold(addressHolder(socket.remoteAddress), close, () => isSpared(socket))
       places.set(socket, place)
-      socket.once('close', place.release)
+      socket.once('close', () => {
+        silentSince.delete(socket)
+        place.release()
+      })
       place.add(1)
+    },
+    /** Closes connections on which no request has begun for a moment, such as those that browsers open ahead. */
+    closeSilent(): void {
+      for (const socket of silentSince.keys()) if (socket.bytesRead === 0 && !isSpared(socket)) socket.destroy()
     },
     /** A request begins on its connection; `addressOf` finds the client's address. */
     begin(request: IncomingMessage, addressOf: (request: IncomingMessage) => string): void {
