@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { OPTED_OUT_THERE } from '../../src/model/messages/provider-codes.ts'
-import { resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/erased.ts'
+import { erasedHmacsOf, makeErasedHmacs, resealErasedKey, useOptOutSecrets } from '../../src/people/opt-outs/erased.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { applyProviderOptOut } from '../../src/reports/apply-opt-outs.ts'
@@ -94,4 +94,20 @@ test('of the reasons for which a message fails only that one opts a person out, 
   expect(await contactsOf(redis, 5).optOuts.isThere()).toBe(false)
   await applyProviderOptOut(redis, 5, '491530000006', { code: OPTED_OUT_THERE })
   expect(await contactsOf(redis, 5).optOuts.all()).toEqual(['491530000006'])
+})
+
+test('the key of an account is made while others ask for it', async () => {
+  for (let account = 100; account < 110; account += 1) {
+    let isMade = false
+    const ask = async () => {
+      // Each asks again right before the key is written, and is told that there is none when it has been.
+      while (!isMade) await erasedHmacsOf(redis, account, ['491530000001'])
+    }
+    const asking = ask()
+    const made = makeErasedHmacs(redis, account, ['491530000001']).finally(() => {
+      isMade = true
+    })
+    expect(await made).toEqual(await erasedHmacsOf(redis, account, ['491530000001']))
+    await asking
+  }
 })

@@ -31,11 +31,13 @@ function theSeal(): Seal {
   return seal
 }
 
-/** Not cached while there is none: the first erasure takes effect at once. */
-const keyOf = cached(60_000, async (redis: Redis, account: number) => {
+async function readKey(redis: Redis, account: number): Promise<string | undefined> {
   const sealed = await redis.hget(accountKey(account), ERASED_KEY_FIELD)
   return sealed === null ? undefined : theSeal().decrypt(sealed, { account, name: ERASED_KEY_FIELD })
-})
+}
+
+/** Not cached while there is none: the first erasure takes effect at once. */
+const keyOf = cached(60_000, readKey)
 
 const hmacOf = (key: string, person: string): string =>
   createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
@@ -58,10 +60,10 @@ export async function makeErasedHmacs(redis: Redis, account: number, people: rea
   if (known !== undefined) return known
   const made = theSeal().encrypt(randomBytes(KEY_BYTES).toString('base64url'))({ account, name: ERASED_KEY_FIELD })
   await redis.hsetnx(accountKey(account), ERASED_KEY_FIELD, made)
-  // Another process may have been faster.
-  const hmacs = await erasedHmacsOf(redis, account, people)
-  if (hmacs === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
-  return hmacs
+  // Another process may have been faster. Not from the cache, which may be about to answer somebody that there is none.
+  const key = await readKey(redis, account)
+  if (key === undefined) throw new Error(`account ${account} has no key for erased opt-outs, right after it was made`)
+  return people.map((person) => hmacOf(key, person))
 }
 
 /** Seals the account's key under the first of the secrets. Throws a SealError. */
