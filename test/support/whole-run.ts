@@ -17,6 +17,8 @@ export default function setUp({ vitest }: TestProject): () => Promise<void> {
     if (left.length === 0) return
     // A run in parts goes on in the same folder, and is whole at its end only.
     if (!isWhole) return console.log(unseenSentence(left))
+    // Vitest only logs what a teardown throws.
+    process.exitCode = 1
     throw new Error(unseenSentence(left))
   }
 }
