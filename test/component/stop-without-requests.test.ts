@@ -1,6 +1,7 @@
 // Pins: a producer that stops does not wait for connections on which nobody has asked anything, as browsers open them ahead, and still
 // answers a request that has begun. Real: HTTP.
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test } from 'vitest'
@@ -15,7 +16,10 @@ afterEach(() => {
 })
 
 test('connections without a request are closed, and one whose request has begun is answered', async () => {
-  const server = createHttpServer((_request, response) => response.end('whole'), silentLog)
+  const server = createHttpServer(
+    (_request: IncomingMessage, response: ServerResponse) => response.end('whole'),
+    silentLog,
+  )
   const port = await listen(server)
   const opened = async () => {
     const socket = connect(port, '127.0.0.1')
