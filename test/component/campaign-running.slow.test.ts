@@ -116,7 +116,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
 describe('on a shared lane', () => {
   test('a campaign that comes later is sent evenly with the first, and not behind it', async () => {
     await rate(50)
-    const [a, b] = [await service.addPeople(200), await service.addPeople(60)]
+    const [a, b] = [await service.addPeople(350), await service.addPeople(60)]
     const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
     const before = (await service.ledger()).length
     await service.move(first, 'start')

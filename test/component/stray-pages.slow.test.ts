@@ -13,7 +13,7 @@ const RATE = 20
 /** Sent before the pages begin. */
 const SENT = 20
 /** Fewer than the hundred whose share of failures pauses a campaign: a late machine would reach that share. */
-const PEOPLE = 50
+const PEOPLE = 80
 
 const page = (status: number) => ({ status, body: '<html>Request blocked by WAF</html>' })
 
