@@ -18,6 +18,7 @@ import { delayMessage } from '../../lanes/messages/claim.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { recordSent, recordStatus, setNotSent, setUnconfirmed } from '../../lanes/messages/steps.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
+import { markLane } from '../../lanes/wake.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import type { Outcome, Problem } from '../../model/messages/outcome.ts'
 import { HAD_ENOUGH } from '../../model/messages/provider-codes.ts'
@@ -391,6 +392,8 @@ async function unconfirmed(
   const isOutage = backoff.isOutage(id.lane)
   const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
   await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
+  // The sweep may expect nothing of this lane before the attempt would be lost. If this is lost, it decides then.
+  await bestEffort(log, id, () => markLane(redis, id.lane))
   await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isOutage && !coolsLane && !isProbe) return DONE
   const wait = { firstMs: FIRST_WAIT_MS, mostMs: coolsLane ? PAGES_MOST_MS : OUTAGE_MOST_MS, isProbe }
