@@ -13,6 +13,7 @@ import {
 } from '../events/store/endpoints.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import { faultsOf } from '../kernel/fault.ts'
+import { ended } from '../kernel/refusal.ts'
 import { createSeal } from '../kernel/seal.ts'
 import { secretKeysOf } from '../kernel/secret-keys.ts'
 import { newEndpointFields } from '../model/events/endpoint.ts'
@@ -204,7 +205,7 @@ async function create(values: NewEndpointTyped, context: CommandContext): Promis
   const fields = newEndpointFields.safeParse(given)
   if (!fields.success) {
     const faults = faultsOf(fields.error, given)
-    throw new CliFailure(faults.map(({ path, message }) => `--${path}: ${message}.`).join(' '), 2)
+    throw new CliFailure(faults.map(({ path, message }) => ended(`--${path}: ${message}`)).join(' '), 2)
   }
   const { endpoint, secret } = await addEndpoint(commandsOf(context), account, fields.data)
   return {

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { FileStore } from '../files/store.ts'
 import type { Config } from '../kernel/config.ts'
 import { faultsOf } from '../kernel/fault.ts'
+import { ended } from '../kernel/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 
@@ -111,7 +112,7 @@ export function verb<Shape extends z.ZodRawShape>(
       if (!parsed.success) faults.push(...faultsOf(parsed.error, typed))
       else check?.(parsed.data, (path, message) => faults.push({ path, message }))
       if (!parsed.success || faults.length > 0) {
-        throw new CliFailure(faults.map(({ path, message }) => `${spelling(path)}: ${message}.`).join(' '), 2)
+        throw new CliFailure(faults.map(({ path, message }) => ended(`${spelling(path)}: ${message}`)).join(' '), 2)
       }
       const account: unknown = Reflect.get(parsed.data, 'account')
       return {

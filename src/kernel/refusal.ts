@@ -83,8 +83,11 @@ export function sentenceOf(faults: readonly Fault[]): string {
   const [first] = faults
   if (!first) return 'The request is not valid.'
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
-  return `${first.path === '' ? '' : `${first.path}: `}${first.message}${more}.`
+  return ended(`${first.path === '' ? '' : `${first.path}: `}${first.message}${more}`)
 }
+
+/** The text as a sentence: with a full stop, unless it is a question. */
+export const ended = (text: string): string => (text.endsWith('?') ? text : `${text}.`)
 
 /** Without `rate_limited`: its error has whose rate it was. */
 export const LIMIT_OF_CODE: ReadonlyMap<string, Limit> = new Map([

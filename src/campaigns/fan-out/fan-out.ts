@@ -243,7 +243,8 @@ async function stop(
 ): Promise<'over'> {
   const { redis, config, log } = deps
   const moved = await moveCampaign(redis, campaign, move, config.retentionMs, { epoch: campaign.epoch, fields })
-  if (moved.kind === 'moved') log.info({ campaign: idOf(campaign), state: moved.state, ...fields }, 'campaign.stopped')
+  if (moved.kind === 'moved')
+    log.info({ campaign: idOf(campaign), state: moved.state, reason: fields.reason }, 'campaign.stopped')
   if (moved.kind === 'moved' && move === 'pause') {
     observerOf(redis).campaignPaused('failures')
     await noteOwnPause(redis, campaign, fields.reason ?? '')
