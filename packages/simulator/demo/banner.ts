@@ -20,7 +20,7 @@ export function bannerLines({ main }: DemoRecord, urls: Urls, file: string): Ban
       ...(operator_key === undefined
         ? []
         : [`  operator_key   ${operator_key}   ${weak('everything, and the console')}`]),
-      `  api_key        ${api_key}   ${weak('messages, contacts')}`,
+      `  api_key        ${api_key}   ${weak('sends messages, reads contacts')}`,
     ],
     tools: [
       `  simulator      ${urls.simulator}   ${weak('stands in for WhatsApp')}`,
