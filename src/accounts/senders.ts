@@ -170,7 +170,7 @@ async function sortByReading<Lane extends { lane: number }>(
   return { senders: found.filter((sender) => sender !== undefined), broken }
 }
 
-/** The same, without unreadable records. */
+/** The account's senders whose records can be read; without an account, those of all. */
 export const listReadableSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
   (await sortSenders(redis, account)).senders
 

@@ -1,4 +1,4 @@
-// Why campaigns of a sender send nothing although they run and the lane sends, for people.
+// Why campaigns of a sender send nothing although they run and the lane sends: what workers record of it, and how people read it.
 
 import type { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'

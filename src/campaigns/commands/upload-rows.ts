@@ -5,7 +5,7 @@ import { accountLimits } from '../../accounts/accounts.ts'
 import { EndlessRecordError } from '../../files/csv.ts'
 import { UnreadableCsvError } from '../../files/csv-encoding.ts'
 import { TooLargeError } from '../../files/drafts.ts'
-import type { FileStore } from '../../files/store.ts'
+import { type FileStore, isFilesAway } from '../../files/store.ts'
 import { Refusal, refusedFile } from '../../kernel/refusal.ts'
 import type { AccountLimits } from '../../model/accounts/limits.ts'
 import { CAMPAIGN_MOVES } from '../../model/campaigns/lifecycle.ts'
@@ -42,7 +42,7 @@ export async function uploadRecipients(
       throw error instanceof TooLargeError && room < maxBytes ? rowsFull(most) : error
     },
   )
-  const { isCounted } = await count(bytes)
+  const { isCounted, before } = await count(bytes)
   if (!isCounted) {
     await removeFiles(files, campaign, [file])
     throw rowsFull(most)
@@ -53,12 +53,12 @@ export async function uploadRecipients(
   const moved = await moveCampaign(deps.redis, campaign, 'upload', deps.retentionMs, options).catch(
     async (error: unknown) => {
       // It may have been taken all the same; then this counts it again.
-      await countNamedFile(deps, campaign, bytes).catch(() => {})
+      await countNamedFile(deps, campaign, { refused: bytes, before }).catch(() => {})
       throw error
     },
   )
   if (moved.kind === 'moved') return removeFiles(files, campaign, [campaign.rows_file, campaign.snapshot])
-  await countNamedFile(deps, campaign, bytes)
+  await countNamedFile(deps, campaign, { refused: bytes, before })
   await removeFiles(files, campaign, [file])
   if (moved.kind === 'refused' && CAMPAIGN_MOVES.upload.from.includes(moved.state)) {
     const sentence =
@@ -70,18 +70,23 @@ export async function uploadRecipients(
 }
 
 /**
- * Counts the file that the campaign's record names in place of one that was refused. Nothing where another upload has counted its
- * own since: that one is refused too, or named. Crash before this: the wrong count stays until the next upload, or until the
- * campaign is gone.
+ * Counts the file that the campaign's record names in place of one of `refused` bytes; while the store is away, the bytes `before` that one.
+ * Changes nothing where another upload has counted its own since: that one is refused too, or named. Dying before this leaves the
+ * wrong count until the next upload, or until the campaign is gone.
  */
 async function countNamedFile(
   { redis, files }: { redis: Redis; files: FileStore },
   campaign: Campaign,
-  refusedBytes: number,
+  { refused, before }: { refused: number; before: number },
 ): Promise<void> {
   const named = (await findCampaign(redis, campaign))?.rows_file ?? ''
-  const bytes = named === '' ? 0 : await sizeOfRows(files, campaign, named)
-  await keepRows(redis, campaign.account, { id: idOf(campaign), bytes, most: 0, insteadOf: refusedBytes })
+  const sizeOrBefore = (): Promise<number> =>
+    sizeOfRows(files, campaign, named).catch((error: unknown) => {
+      if (isFilesAway(error)) return before
+      throw error
+    })
+  const bytes = named === '' ? 0 : await sizeOrBefore()
+  await keepRows(redis, campaign.account, { id: idOf(campaign), bytes, most: 0, insteadOf: refused })
 }
 
 /** Bytes that the rows of the campaign may have. */

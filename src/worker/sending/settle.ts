@@ -392,7 +392,8 @@ async function unconfirmed(
   const isOutage = backoff.isOutage(id.lane)
   const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
   await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
-  // The sweep may expect nothing of this lane before the attempt would be lost. If this is lost, it decides then.
+  // The sweep may expect nothing of this lane before the attempt would be lost. If the mark is lost, it
+  // decides only then.
   await bestEffort(log, id, () => markLane(redis, id.lane))
   await bestEffort(log, id, () => actOn(deps, { lane: id.lane }, outcome))
   if (!isOutage && !coolsLane && !isProbe) return DONE
