@@ -197,7 +197,7 @@ describe('status webhooks', () => {
 
   test('that are due together come in posts of at most a thousand, in their order', async () => {
     const own = await startWebhookReceiver()
-    const webhooks = new Webhooks(own.url, SECRET)
+    const webhooks = new Webhooks(own.url, SECRET, () => '15550000077')
     const now = Date.now()
     const ids = Array.from({ length: 2500 }, (_, index) => `wamid.${index}`)
     for (const id of ids) {

@@ -233,6 +233,9 @@ describe('an account as it is made today', () => {
       ...unknown('template.components[0].parameters[0].lang', 'template.components[0].colour'),
       { path: 'sender', message: 'not a sender of the account' },
     ])
+    // One of them would be refused everywhere.
+    const both = await ask('POST', SEND, { ...imageBody(), api_key: strict.apiKey, note: 1, sendAt: 'tomorrow' })
+    expect(both.body.error.details).toEqual(unknown('note', 'sendAt>send_at'))
     const lookup = { api_key: strict.apiKey, message_id: 'x', y: 1 }
     const lookedUp = await ask('POST', '/chatappbusiness/getmessgageinfobyid', lookup)
     expect([lookedUp.status, lookedUp.body.error.details]).toEqual([400, unknown('y')])

@@ -121,6 +121,18 @@ describe('a first start', () => {
     })
   })
 
+  test('has a sender at which a check finds nothing missing', async () => {
+    const as = { method: 'GET', bearer: demo.admin_key }
+    const senders = (await call(`${demo.base_url}/admin/senders`, undefined, as)).body as {
+      data: { id: number; provider: string }[]
+    }
+    const cloud = senders.data.find(({ provider }) => provider === 'cloud-api')
+    const { body } = await call(`${demo.base_url}/admin/senders/${cloud?.id}/check`, undefined, as)
+    const { findings } = (body as { data: { findings: { state: string; what: string }[] } }).data
+    expect(findings.filter(({ state }) => state === 'missing')).toEqual([])
+    expect(findings).toContainEqual(expect.objectContaining({ what: 'number', state: 'good' }))
+  })
+
   test('fills the gallery as demo.json says', async () => {
     const [first, second, third] = demo.folder_ids
     expect(demo.folder_ids).toHaveLength(3)

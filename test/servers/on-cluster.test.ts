@@ -25,5 +25,6 @@ test('tests of the components pass on a cluster', async () => {
     { LANEWAY_TEST_REDIS: 'cluster' },
   )
   const { code } = await run.ended
-  expect(code, run.stdout().slice(-4_000)).toBe(0)
+  // Vitest says on stderr what failed, and on stdout what passed.
+  expect(code, run.stderr().slice(-8_000)).toBe(0)
 })

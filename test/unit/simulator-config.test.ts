@@ -9,6 +9,7 @@ test('an empty environment gives the documented defaults', () => {
     host: '127.0.0.1',
     appSecret: 'simulator-app-secret',
     webhookUrl: null,
+    numbers: new Map(),
     tokens: [],
     sentMs: 300,
     deliveredMs: 1500,
@@ -24,6 +25,7 @@ test('every setting is read, tokens without the spaces around them', () => {
     SIMULATOR_HOST: '::1',
     SIMULATOR_APP_SECRET: 's',
     SIMULATOR_WEBHOOK_URL: 'http://127.0.0.1:3000/webhooks/cloud-api',
+    SIMULATOR_NUMBERS: '100=447700900001,101=447700900002',
     SIMULATOR_TOKENS: 'a, b,,',
     SIMULATOR_SENT_MS: '0',
     SIMULATOR_DELIVERED_MS: '1',
@@ -36,6 +38,10 @@ test('every setting is read, tokens without the spaces around them', () => {
     host: '::1',
     appSecret: 's',
     webhookUrl: 'http://127.0.0.1:3000/webhooks/cloud-api',
+    numbers: new Map([
+      ['100', '447700900001'],
+      ['101', '447700900002'],
+    ]),
     tokens: ['a', 'b'],
     sentMs: 0,
     deliveredMs: 1,
@@ -53,6 +59,11 @@ describe('a wrong setting', () => {
   test.each([
     ['SIMULATOR_PORT', '70000', 'SIMULATOR_PORT must be a whole number from 0 to 65535, got "70000".'],
     ['SIMULATOR_PORT', '4e3', 'SIMULATOR_PORT must be a whole number from 0 to 65535, got "4e3".'],
+    [
+      'SIMULATOR_NUMBERS',
+      '100=+44',
+      'SIMULATOR_NUMBERS must be phone_number_id=number pairs separated by commas, got "100=+44".',
+    ],
     ['SIMULATOR_READ_MS', '-1', 'SIMULATOR_READ_MS must be a whole number from 0 to 86400000, got "-1".'],
     [
       'SIMULATOR_WEBHOOK_URL',

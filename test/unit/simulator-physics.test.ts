@@ -26,6 +26,7 @@ function portfolioWith(rules: Partial<Omit<Plan, 'waba_id' | 'senders'>> | Recor
     plan,
     {
       delays: { sentMs: 100, deliveredMs: 200, readMs: 300 },
+      displayNumberOf: (id) => `1555${id}`,
       hasWindow: (_sender, to) => windows.has(to),
       note: (line) => notes.push(line),
       tell: ({ field, value }, dueMs) => told.push({ field, value, dueMs }),

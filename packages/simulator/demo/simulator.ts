@@ -13,6 +13,7 @@ import { readJsonFile, writeJsonFile } from '../../../src/start/data-folder.ts'
 import { tryListen } from '../../../src/start/ports.ts'
 import { endChild, waitUntil } from '../../../src/start/processes.ts'
 import { StartError, systemCode } from '../../../src/start/start-error.ts'
+import { demoAccounts } from './data.ts'
 
 /** A running simulator. */
 export interface SimulatorChild {
@@ -21,6 +22,13 @@ export interface SimulatorChild {
   sendWebhooksTo(url: string): Promise<void>
   stop(): Promise<void>
 }
+
+/** So that a check of a demo sender finds the number that it has. */
+const DEMO_NUMBERS = Object.values(demoAccounts)
+  .flatMap(({ senders }) => senders)
+  .filter(({ phoneNumberId }) => phoneNumberId !== '')
+  .map(({ phoneNumberId, number }) => `${phoneNumberId}=${number}`)
+  .join(',')
 
 const LOOPBACK = '127.0.0.1'
 /** A process of the run before may still be closing its port. */
@@ -119,6 +127,7 @@ function launchSimulator(
       env: bareEnvironment({
         SIMULATOR_HOST: LOOPBACK,
         SIMULATOR_PORT: String(settings.port),
+        SIMULATOR_NUMBERS: DEMO_NUMBERS,
         SIMULATOR_APP_SECRET: settings.appSecret,
         SIMULATOR_WEBHOOK_URL: settings.webhookUrl,
         SIMULATOR_LEDGER_FILE: join(dataDir, 'simulator-ledger.ndjson'),

@@ -16,7 +16,7 @@ import type { Submission } from './submission.ts'
 import { ARRIVES, type StatusUpdate, standingOf, type Timeline, updatesOf } from './timeline.ts'
 import { Uploads } from './uploads.ts'
 import { type MessageFacts, outboundId } from './wamid.ts'
-import type { Change } from './webhook-body.ts'
+import { type Change, type DisplayNumberOf, displayNumbers } from './webhook-body.ts'
 import { Webhooks } from './webhooks.ts'
 
 export type Verdict =
@@ -49,6 +49,7 @@ export interface MessageInfo {
 export class ChatProduct {
   readonly config: SimulatorConfig
   readonly ledger: Ledger
+  readonly displayNumberOf: DisplayNumberOf
   readonly limits = new Limits()
   readonly physics = new Physics()
   readonly rules = new Rules()
@@ -56,7 +57,7 @@ export class ChatProduct {
   /** What message info answers, by id. */
   readonly infos = new BoundedMap<MessageInfo>(INFOS_KEPT)
   /** The data of the Graph API besides messages. */
-  readonly graph = new GraphAccount()
+  readonly graph: GraphAccount
   /** Files that people have sent. */
   readonly media = new MediaFiles()
   /** Received messages that were marked as read. */
@@ -72,8 +73,10 @@ export class ChatProduct {
   /** @throws StartError when the ledger's file cannot be opened */
   constructor(config: SimulatorConfig) {
     this.config = config
+    this.displayNumberOf = displayNumbers(config.numbers)
     this.ledger = openLedger(config.ledgerFile)
-    this.webhooks = new Webhooks(config.webhookUrl, config.appSecret)
+    this.graph = new GraphAccount(this.displayNumberOf)
+    this.webhooks = new Webhooks(config.webhookUrl, config.appSecret, this.displayNumberOf)
     this.honoursIdempotency = config.honoursIdempotency
   }
 
@@ -126,11 +129,12 @@ export class ChatProduct {
 
   /** Switches the physics of these portfolios on, and all others off. */
   switchPhysicsOn(plans: readonly Plan[]): void {
-    const { limits, webhooks, config: delays } = this
+    const { limits, webhooks, displayNumberOf, config: delays } = this
     this.physics.switchOn(
       plans,
       {
         delays,
+        displayNumberOf,
         hasWindow: (sender, to, nowMs) => limits.hasWindow(sender, to, nowMs),
         tell: (news, wabaId, dueMs, told) => webhooks.schedule({ news, wabaId, told }, dueMs),
       },

@@ -26,6 +26,11 @@ export const environment = z.object({
   SIMULATOR_APP_SECRET: z.string().default('simulator-app-secret'),
   /** Where the Cloud API wire posts its webhooks; without it none are sent. */
   SIMULATOR_WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an absolute http or https address' }).optional(),
+  /** The numbers behind phone number ids, `id=number` separated by commas; without it each id has a made-up one. */
+  SIMULATOR_NUMBERS: z
+    .string()
+    .regex(/^(\d{1,20}=\d{7,15}(,(?!$)|$))*$/, 'must be phone_number_id=number pairs separated by commas')
+    .default(''),
   /** Accepted tokens and api_keys, separated by commas; without it any that is not empty will do. */
   SIMULATOR_TOKENS: z.string().default(''),
   /** Milliseconds from acceptance to `sent`. */
@@ -45,6 +50,11 @@ const settings = environment.transform((env) => ({
   host: env.SIMULATOR_HOST,
   appSecret: env.SIMULATOR_APP_SECRET,
   webhookUrl: env.SIMULATOR_WEBHOOK_URL ?? null,
+  numbers: new Map(
+    env.SIMULATOR_NUMBERS.split(',')
+      .map((pair) => pair.split('='))
+      .flatMap(([id, number]): [string, string][] => (id === undefined || number === undefined ? [] : [[id, number]])),
+  ),
   tokens: env.SIMULATOR_TOKENS.split(',')
     .map((token) => token.trim())
     .filter((token) => token !== ''),

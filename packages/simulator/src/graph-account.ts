@@ -3,6 +3,7 @@
 
 import { z } from 'zod'
 import { BoundedMap } from './bounded-map.ts'
+import type { DisplayNumberOf } from './webhook-body.ts'
 
 const fields = z.record(z.string(), z.unknown())
 
@@ -99,6 +100,12 @@ export class GraphAccount {
   /** User ids that were deleted from the contact book; every other one is in it. */
   readonly #forgotten = new BoundedMap<true>(10_000)
 
+  readonly #displayNumberOf: DisplayNumberOf
+
+  constructor(displayNumberOf: DisplayNumberOf) {
+    this.#displayNumberOf = displayNumberOf
+  }
+
   /** Deletes a person from the contact book; whether they were in it. */
   forget(userId: string): boolean {
     if (this.#forgotten.get(userId)) return false
@@ -169,13 +176,18 @@ export class GraphAccount {
 
   numbers(): Record<string, unknown> {
     const ids = this.#state.numbers ?? this.#known.keys()
-    return { data: ids.map((id) => ({ id, display_phone_number: '+1 555 020 0001' })) }
+    return { data: ids.map((id) => ({ id, display_phone_number: `+${this.#displayNumberOf(id)}` })) }
   }
 
   number(id: string): Record<string, unknown> {
     this.#known.set(id, true)
     const known = {
-      ...{ id, display_phone_number: '+1 555 020 0001', verified_name: 'The shop', name_status: 'APPROVED' },
+      ...{
+        id,
+        display_phone_number: `+${this.#displayNumberOf(id)}`,
+        verified_name: 'The shop',
+        name_status: 'APPROVED',
+      },
       ...{
         status: 'CONNECTED',
         platform_type: 'CLOUD_API',

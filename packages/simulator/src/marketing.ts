@@ -39,7 +39,7 @@ let clicks = 0
 
 /** People tap marketing of a number. As with WhatsApp, the webhook names neither them nor the message. */
 export async function click(
-  { webhooks }: ChatProduct,
+  { webhooks, displayNumberOf }: ChatProduct,
   { sender, type, component, people }: z.infer<typeof clickSchema>,
 ): Promise<{ delivered: boolean }> {
   const atMs = Date.now()
@@ -49,6 +49,6 @@ export async function click(
     const of = type === 'landing_page_view' ? data : { click_component: component, ...data }
     return { action_type: type, timestamp: String(Math.floor(atMs / 1000)), marketing_messages_link_click_data: of }
   })
-  const value = { messaging_product: 'whatsapp', metadata: metadataOf(sender), user_actions }
+  const value = { messaging_product: 'whatsapp', metadata: metadataOf(sender, displayNumberOf), user_actions }
   return { delivered: await webhooks.deliver([{ news: { field: 'messages', value, atMs } }]) }
 }

@@ -56,7 +56,7 @@ export type Change = (
 const BUSINESS_ACCOUNT_ID = '100000000000001'
 
 /** The bytes to post. Characters outside ASCII are escaped, as WhatsApp does: only the raw bytes verify. */
-export function webhookBody(changes: readonly Change[]): Buffer {
+export function webhookBody(changes: readonly Change[], displayNumberOf: DisplayNumberOf): Buffer {
   const byAccount = new Map<string, Change[]>()
   for (const change of changes) {
     const { wabaId = BUSINESS_ACCOUNT_ID } = change
@@ -65,7 +65,7 @@ export function webhookBody(changes: readonly Change[]): Buffer {
     else known.push(change)
   }
   const entry = [...byAccount].flatMap(([id, all]) => {
-    const about = messageFields(all)
+    const about = messageFields(all, displayNumberOf)
     return [...(about.length === 0 ? [] : [{ id, changes: about }]), ...all.flatMap((change) => newsEntry(id, change))]
   })
   const body = { object: 'whatsapp_business_account', entry }
@@ -73,7 +73,10 @@ export function webhookBody(changes: readonly Change[]): Buffer {
 }
 
 /** Of each number its messages and statuses. */
-function messageFields(changes: readonly Change[]): { field: string; value: unknown }[] {
+function messageFields(
+  changes: readonly Change[],
+  displayNumberOf: DisplayNumberOf,
+): { field: string; value: unknown }[] {
   const bySender = new Map<string, { statuses: unknown[]; contacts: unknown[]; messages: unknown[] }>()
   for (const change of changes) {
     if ('news' in change) continue
@@ -92,7 +95,7 @@ function messageFields(changes: readonly Change[]): { field: string; value: unkn
     }
   }
   return [...bySender].flatMap(([sender, { statuses, contacts, messages }]) => {
-    const head = { messaging_product: 'whatsapp', metadata: metadataOf(sender) }
+    const head = { messaging_product: 'whatsapp', metadata: metadataOf(sender, displayNumberOf) }
     return [
       ...(statuses.length > 0 ? [{ field: 'messages', value: { ...head, statuses } }] : []),
       ...(messages.length > 0 ? [{ field: 'messages', value: { ...head, contacts, messages } }] : []),
@@ -144,13 +147,17 @@ function inboundOf(inbound: InboundMessage): Record<string, unknown> {
 const idsOf = (ids: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(ids).flatMap(([name, id]) => (id === undefined ? [] : [[name, id]])))
 
-/** The simulator knows numbers only by their ids, so it shows a made-up number that differs from id to id. */
-export function displayNumberOf(phoneNumberId: string): string {
-  return `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
-}
+/** The number, as digits, of a phone number id. */
+export type DisplayNumberOf = (phoneNumberId: string) => string
+
+/** Knows the numbers of these ids, and makes up one for any other id, which differs from id to id. */
+export const displayNumbers =
+  (known: ReadonlyMap<string, string>): DisplayNumberOf =>
+  (phoneNumberId) =>
+    known.get(phoneNumberId) ?? `1555${phoneNumberId.slice(-7).padStart(7, '0')}`
 
 /** How a webhook names a business number. */
-export function metadataOf(phoneNumberId: string): Record<string, string> {
+export function metadataOf(phoneNumberId: string, displayNumberOf: DisplayNumberOf): Record<string, string> {
   return { display_phone_number: displayNumberOf(phoneNumberId), phone_number_id: phoneNumberId }
 }
 

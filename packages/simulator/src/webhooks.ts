@@ -6,7 +6,7 @@
 // once and a repeated one comes later. WhatsApp promises no more.
 
 import { Agent, request } from 'undici'
-import { type Change, signatureOf, webhookBody } from './webhook-body.ts'
+import { type Change, type DisplayNumberOf, signatureOf, webhookBody } from './webhook-body.ts'
 
 const TICK_MS = 20
 /** Updates in one POST, WhatsApp's published maximum. */
@@ -33,6 +33,7 @@ export class Webhooks {
   /** Where to post; null: none are sent. */
   url: string | null
   readonly #appSecret: string
+  readonly #displayNumberOf: DisplayNumberOf
   readonly #agent = new Agent({ connections: CONCURRENT_POSTS })
   readonly #buckets = new Map<number, Change[]>()
   #lastTick = 0
@@ -44,9 +45,10 @@ export class Webhooks {
   #closed = false
   #counts = { waiting: 0, delivered: 0, given_up: 0 }
 
-  constructor(url: string | null, appSecret: string) {
+  constructor(url: string | null, appSecret: string, displayNumberOf: DisplayNumberOf) {
     this.url = url
     this.#appSecret = appSecret
+    this.#displayNumberOf = displayNumberOf
   }
 
   /** Changes not delivered yet, delivered, and given up after the last repeat. */
@@ -130,7 +132,7 @@ export class Webhooks {
 
   async #post(changes: Change[]): Promise<boolean> {
     if (this.url === null) return false
-    const body = webhookBody(changes)
+    const body = webhookBody(changes, this.#displayNumberOf)
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'laneway-simulator',

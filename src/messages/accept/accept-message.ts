@@ -11,7 +11,7 @@
 
 import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
 import { assertForSender } from '../../accounts/check-key.ts'
-import type { UnknownField } from '../../kernel/fault.ts'
+import { isNeverIgnored, type UnknownField } from '../../kernel/fault.ts'
 import { type MessageId, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
 import { inAcceptSpan } from '../../kernel/tracing.ts'
 import { laneJobKey } from '../../lanes/bullmq/layout.ts'
@@ -70,8 +70,9 @@ async function accept(deps: AcceptDeps, request: SendRequest, trace: string | un
   const read = readSend(kind, body, request.unknownFields)
   if (!read.ok) throw await refusalOf(redis, account, read)
   const settings = await cachedAccount(redis, account)
-  if (read.ignored.length > 0 && settings?.unknown_fields === 'refuse') {
-    throw await refusalOf(redis, account, withUnknown(read, read.ignored))
+  if (read.ignored.length > 0) {
+    const refused = settings?.unknown_fields === 'refuse' ? read.ignored : read.ignored.filter(isNeverIgnored)
+    if (refused.length > 0) throw await refusalOf(redis, account, withUnknown(read, refused))
   }
   const accepted = (id: string, warning?: string): Accepted => {
     observerOf(redis).acceptTook('one', performance.now() - beganAt)

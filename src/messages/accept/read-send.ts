@@ -5,7 +5,6 @@ import { nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import {
   type Fault,
   faultsOf,
-  isNeverIgnored,
   refusedFields,
   type UnknownField,
   unknownFault,
@@ -204,7 +203,7 @@ const withoutPolicy = (unknown: readonly UnknownField[], body: unknown): readonl
     ? unknown
     : unknown.filter(({ path }) => path !== POLICY)
 
-/** Reads the body of a send. With `refused`, unknown fields are faults too, else only misspelt ones. */
+/** Reads the body of a send. With `refused`, unknown fields are faults; else they are named in `ignored`. */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = parsed(kind, body)
   if (!read.ok) return read
@@ -213,9 +212,7 @@ export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRu
     const refused = withoutPolicy(refusedFields(body, read.message.content, names, elsewhere), body)
     return refused.length === 0 ? { ...read, ignored: refused } : withUnknown(read, refused)
   }
-  const ignored = withoutPolicy(unknownFields(body, read.message.content, names, { elsewhere }), body)
-  const refused = ignored.length === 0 ? ignored : ignored.filter(isNeverIgnored)
-  return refused.length === 0 ? { ...read, ignored } : withUnknown(read, refused)
+  return { ...read, ignored: withoutPolicy(unknownFields(body, read.message.content, names, { elsewhere }), body) }
 }
 
 /** What a body is; null for a part of a template that may be left out is read as that. */

@@ -1,6 +1,6 @@
 // The webhooks about templates, numbers and portfolios that physics make: field and value, as WhatsApp writes them.
 
-import { displayNumberOf, type News } from '../webhook-body.ts'
+import type { News } from '../webhook-body.ts'
 import type { QualityChange } from './template-quality.ts'
 
 /** A template by its name and language. */
@@ -39,9 +39,9 @@ export const templateQuality = (
 })
 
 /** The number is held back, may send again, or may send faster. */
-export const numberChanged = (sender: string, event: 'FLAGGED' | 'UNFLAGGED' | 'THROUGHPUT_UPGRADE'): Told => ({
+export const numberChanged = (displayNumber: string, event: 'FLAGGED' | 'UNFLAGGED' | 'THROUGHPUT_UPGRADE'): Told => ({
   field: 'phone_number_quality_update',
-  value: { display_phone_number: displayNumberOf(sender), event },
+  value: { display_phone_number: displayNumber, event },
 })
 
 /** The portfolio may write to so many people first in a day. */

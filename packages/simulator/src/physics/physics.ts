@@ -1,7 +1,7 @@
 // All portfolios whose physics are switched on. For the Cloud API wire alone, since they report by webhook.
 
 import type { Delays } from '../timeline.ts'
-import type { News } from '../webhook-body.ts'
+import type { DisplayNumberOf, News } from '../webhook-body.ts'
 import { type Line, Listing } from './listing.ts'
 import type { Plan } from './plan.ts'
 import { Portfolio } from './portfolio.ts'
@@ -16,6 +16,7 @@ export class Physics {
     plans: readonly Plan[],
     around: {
       delays: Delays
+      displayNumberOf: DisplayNumberOf
       hasWindow(sender: string, to: string, nowMs: number): boolean
       /** `told` is called when the webhook was answered. */
       tell(news: News, wabaId: string, dueMs: number, told: ((atMs: number) => void) | undefined): void
@@ -25,10 +26,16 @@ export class Physics {
     this.#bySender.clear()
     const note = (line: Line): void => this.listing.add(line)
     for (const plan of plans) {
-      const { delays, hasWindow } = around
+      const { delays, displayNumberOf, hasWindow } = around
       const portfolio = new Portfolio(
         plan,
-        { delays, hasWindow, note, tell: (news, dueMs, told) => around.tell(news, plan.waba_id, dueMs, told) },
+        {
+          delays,
+          displayNumberOf,
+          hasWindow,
+          note,
+          tell: (news, dueMs, told) => around.tell(news, plan.waba_id, dueMs, told),
+        },
         nowMs,
       )
       for (const sender of plan.senders) this.#bySender.set(sender, portfolio)

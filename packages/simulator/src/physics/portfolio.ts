@@ -4,7 +4,7 @@
 import type { ChatErrorCode } from '../chat-errors.ts'
 import type { Submission } from '../submission.ts'
 import { ARRIVES, type Delays, failsWith, type StatusUpdate, updatesOf } from '../timeline.ts'
-import type { News } from '../webhook-body.ts'
+import type { DisplayNumberOf, News } from '../webhook-body.ts'
 import { Budget } from './budget.ts'
 import { Caps } from './caps.ts'
 import { happens } from './chance.ts'
@@ -23,6 +23,7 @@ export type Ruling =
 
 /** What physics need of the simulator around them. */
 export interface Surroundings {
+  displayNumberOf: DisplayNumberOf
   delays: Delays
   /** Whether the person has written to that number within 24 hours. */
   hasWindow(sender: string, to: string, nowMs: number): boolean
@@ -78,7 +79,7 @@ export class Portfolio {
     }
     if (isCounted) this.#budget.count(to, nowMs)
     if (number.take(nowMs)) {
-      this.#tell(numberChanged(sender, 'THROUGHPUT_UPGRADE'), nowMs)
+      this.#tell(numberChanged(this.#around.displayNumberOf(sender), 'THROUGHPUT_UPGRADE'), nowMs)
       this.#note('raises_throughput', nowMs, { sender })
     }
     if (capped !== null) return { ...this.#taken(failsWith(131049), nowMs), told: capped.told }
@@ -110,8 +111,11 @@ export class Portfolio {
       if (change === 'paused') this.#pauseTemplate(template, atMs)
       else if (change !== null) this.#tell(templateQuality(template, change), atMs)
       if (this.#numberOf(sender).block(atMs)) {
-        this.#tell(numberChanged(sender, 'FLAGGED'), atMs)
-        this.#tell(numberChanged(sender, 'UNFLAGGED'), atMs + quality.holds_number_back_ms)
+        this.#tell(numberChanged(this.#around.displayNumberOf(sender), 'FLAGGED'), atMs)
+        this.#tell(
+          numberChanged(this.#around.displayNumberOf(sender), 'UNFLAGGED'),
+          atMs + quality.holds_number_back_ms,
+        )
         this.#note('holds_number_back', atMs, { sender })
       }
     }
