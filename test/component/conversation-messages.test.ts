@@ -7,8 +7,10 @@ import { listKeptSenders } from '../../src/accounts/senders.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { findMessages } from '../../src/messages/lookup/find-messages.ts'
+import { connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
 import { errorOf } from '../support/api-error.ts'
 import { reaches, sendTo } from '../support/messages.ts'
+import { startRedisRelay } from '../support/redis-relay.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { receiveInbound } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
@@ -110,6 +112,30 @@ test('names of one person are one list', async () => {
   }
   const { messages } = await findMessages(service.redis, { ...search, filter: { names: [number, userId] } })
   expect(messages.map(({ id }) => id)).toEqual([ids[1], ids[0]])
+})
+
+test('all of a person is found by a process that is slow, whatever was sent to others since', async () => {
+  const person = '491541000019'
+  const first = await writes(person, Date.now() - 10_000)
+  const second = await writes(person, Date.now() - 9_000, { lane: tenant.partnerLane })
+  await sendTo(service, tenant, '+491541000020')
+  const relay = await startRedisRelay(service.server.port)
+  const redis = connectWithRetry(relay.url)
+  try {
+    await readyOrLate(redis, 10_000)
+    relay.delay(200)
+    const search = {
+      senders: await listKeptSenders(service.redis, tenant.account),
+      limit: 10,
+      nowMs: Date.now(),
+      lists: { ...service.config, files: openFolder('/nonexistent') },
+    }
+    const { messages, next } = await findMessages(redis, { ...search, filter: { names: [person] } })
+    expect([messages.map(({ id }) => id), next]).toEqual([[second, first], undefined])
+  } finally {
+    redis.disconnect()
+    await relay.close()
+  }
 })
 
 test('another account sees nothing of it, and a key without the permission is refused', async () => {

@@ -1,4 +1,4 @@
-// A relay in front of a Redis that answers every command with an error for as long as a test wants it to.
+// A relay in front of a Redis: for as long as a test wants, it answers every command with an error, or each answer is late.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { listen } from '../testbed/free-port.ts'
@@ -7,6 +7,8 @@ export interface RedisRelay {
   url: string
   /** From now on each command is answered with this error and does not reach Redis; undefined: passed on. */
   refuse(error: string | undefined): void
+  /** From now on each answer comes so much later (ms). */
+  delay(ms: number): void
   /** How many commands were answered so. */
   refused(): number
   close(): Promise<void>
@@ -16,6 +18,7 @@ export interface RedisRelay {
 export async function startRedisRelay(port: number): Promise<RedisRelay> {
   let refused: string | undefined
   let refusals = 0
+  let lateMs = 0
   const open = new Set<Socket>()
   const server = createServer((client) => {
     const redis = connect(port, '127.0.0.1')
@@ -40,13 +43,19 @@ export async function startRedisRelay(port: number): Promise<RedisRelay> {
         rest = rest.subarray(end)
       }
     })
-    redis.on('data', (chunk: Buffer) => client.write(chunk))
+    redis.on('data', (chunk: Buffer) => {
+      if (lateMs === 0) client.write(chunk)
+      else setTimeout(() => client.write(chunk), lateMs)
+    })
   })
   const at = await listen(server)
   return {
     url: `redis://127.0.0.1:${at}`,
     refuse(error) {
       refused = error
+    },
+    delay(ms) {
+      lateMs = ms
     },
     refused: () => refusals,
     async close() {
