@@ -1,11 +1,12 @@
 // Checks a sender: reads everything from WhatsApp, and adds Laneway's own findings. The same over HTTP and on the command line. Changes
 // nothing.
 
-import { type Sender, tokenOf } from '../accounts/senders.ts'
+import { findSender, type Sender, tokenOf } from '../accounts/senders.ts'
 import { webhooksOf } from '../accounts/webhook-arrivals.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import type { Seal } from '../kernel/seal.ts'
+import { isLanePaused } from '../lanes/stats.ts'
 import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
 import type { GraphApi } from '../providers/graph-api.ts'
 import { readSenderFacts } from '../providers/sender-facts.ts'
@@ -63,7 +64,7 @@ async function ofProvider({ seal, graph }: CheckDeps, sender: Sender): Promise<F
 }
 
 async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promise<Finding[]> {
-  const { id, account, provider, paused_for: pausedFor } = sender
+  const { id, account, provider } = sender
   const findings: Finding[] = []
   if (provider === 'cloud-api') {
     const hasOwn = await hasWebhookSecret(redis, account)
@@ -83,15 +84,18 @@ async function ofLaneway({ redis, appSecret }: CheckDeps, sender: Sender): Promi
       webhooksFinding(account, arrivals, nowMs),
     )
   }
+  // The reason alone is no pause: it is written first, and whoever wrote it may have died since.
+  const isPaused = await isLanePaused(redis, id)
+  const pausedFor = isPaused ? ((await findSender(redis, id))?.paused_for ?? '') : ''
   findings.push(
-    pausedFor === ''
-      ? { what: 'lane', state: 'good', sentence: 'Its lane is open.', do: null }
-      : {
+    isPaused
+      ? {
           what: 'lane',
           state: 'missing',
-          sentence: `Its lane is paused: ${cutText(pausedFor, 300)}`,
+          sentence: pausedFor === '' ? 'Its lane is paused.' : `Its lane is paused: ${cutText(pausedFor, 300)}`,
           do: `Mend the cause, then \`lanes resume ${id}\`.`,
-        },
+        }
+      : { what: 'lane', state: 'good', sentence: 'Its lane is open.', do: null },
   )
   return findings
 }

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { findSender, setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
+import { findSender, setPausedFor, setSenderAccess, setSenderProvider } from '../../src/accounts/senders.ts'
 import { addWebhookSecret } from '../../src/accounts/webhook-secrets.ts'
 import { checkSender } from '../../src/admin/check-sender.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
@@ -346,6 +346,19 @@ test('webhooks that are all refused are missing, and of those that are refused a
   const elsewhere = await runCli(['senders', 'check', String(tenant.cloudLane)], without)
   expect(elsewhere.stdout).not.toContain('MISSING  webhook secret')
   expect(elsewhere.stdout).not.toContain('refuses all webhooks')
+})
+
+test('its lane is paused once it is, and not by a reason that somebody died over', async () => {
+  await setPausedFor(service.redis, tenant.cloudLane, 'The token has ended.', 'Laneway')
+  expect((await check()).of('lane')).toMatchObject({ state: 'good' })
+  const pause = (act: string, body?: object) => admin.post(`/admin/lanes/${tenant.cloudLane}/${act}`, body)
+  expect((await pause('pause', { reason: 'The shop is closed.' })).status).toBe(200)
+  expect((await check()).of('lane')).toMatchObject({
+    state: 'missing',
+    sentence: 'Its lane is paused: The shop is closed.',
+  })
+  expect((await pause('resume')).status).toBe(200)
+  expect((await check()).of('lane')).toMatchObject({ state: 'good' })
 })
 
 test('the command line says the same, a line each', async () => {
