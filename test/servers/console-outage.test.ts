@@ -208,4 +208,18 @@ test('live figures whose answer broke off in the middle are asked for again', as
   await page.unroute('**/console/snapshot*')
 })
 
+test('a page whose question gets no answer at all asks again, and says so meanwhile', async () => {
+  let asked = 0
+  // As on a line that has gone without a word: the first question is never answered.
+  await page.route('**/admin/templates*', (route) => {
+    asked += 1
+    return asked === 1 ? undefined : route.continue()
+  })
+  await page.goto('/console/templates')
+  await page.getByText('Laneway cannot be reached. The page tries again by itself.').waitFor()
+  await page.getByRole('row').filter({ hasText: 'order_update' }).first().waitFor()
+  expect(asked).toBeGreaterThan(1)
+  await page.unroute('**/admin/templates*')
+})
+
 test('nothing of it is a fault of the page', () => expect(tab.faults).toEqual([]))

@@ -78,11 +78,20 @@ export const isTemporary = (refusal: Refused): boolean => isUnavailable(refusal)
 export const withRetryNote = ({ status, code, message, details }: Refused): Refused =>
   new Refused(status, code, `${message} The page tries again by itself.`, details)
 
+/** A page that waits longer for what it reads has most likely lost its connection: browsers notice that after minutes. */
+const READ_LIMIT_MS = 30_000
+
 /**
- * Sends a request and returns the parsed answer. Throws Refused, also if the server cannot be reached (status 0). The shape
+ * Sends a request and returns the parsed answer. Throws Refused, also if the server cannot be reached (status 0); a GET
+ * without an answer within READ_LIMIT_MS counts as that. The shape
  * of the answer is not checked: page and server are built together, and the tests of the server check it.
  */
 export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
+  const aborter = new AbortController()
+  const abort = (): void => aborter.abort()
+  const limit = method === 'GET' ? setTimeout(abort, READ_LIMIT_MS) : undefined
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   const isForm = body instanceof FormData || body instanceof Blob
   try {
     const response = await fetch(addressOf(path, query), {
@@ -94,7 +103,7 @@ export async function call<T>(method: string, path: string, { query, body, heade
         ...headers,
       },
       body: body === undefined ? null : isForm ? body : JSON.stringify(body),
-      signal: signal ?? null,
+      signal: aborter.signal,
     })
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
     throw refusalOf(response.status, await response.json().catch(() => ({})))
@@ -106,6 +115,9 @@ export async function call<T>(method: string, path: string, { query, body, heade
       'unreachable',
       method === 'GET' ? UNREACHABLE : `${UNREACHABLE} ${NOTHING_CHANGED} Press again.`,
     )
+  } finally {
+    clearTimeout(limit)
+    signal?.removeEventListener('abort', abort)
   }
 }
 
