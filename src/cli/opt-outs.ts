@@ -50,7 +50,7 @@ export const verbs: readonly Verb[] = [
     values: { people, account },
     async run({ people, account }, { redis }) {
       const added = await addOptOuts(redis, account, people, { source: 'cli' })
-      await optOutsHold()
+      await optOutsHold(redis)
       const detail = counted(added, 'opt-out')
       return { json: { added }, text: `Added ${detail}.`, acted: { account, detail } }
     },

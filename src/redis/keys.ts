@@ -54,6 +54,8 @@ export const rootKeys = {
   dataKeys: 'lw:data-keys',
   /** ZSET worker name → time of its last heartbeat (Redis clock, ms). */
   workers: 'lw:workers',
+  /** STRING: checks of opt-outs are valid for longer, because a worker is slow; expires (people/opt-outs/check-validity.ts). */
+  slowChecks: 'lw:slow-checks',
   /** HASH lane id → account id, of the senders that are there. */
   lanes: 'lw:lanes',
   /** ZSET `<account> <lane>` of a removed sender → until when (ms) something of the lane is kept. */

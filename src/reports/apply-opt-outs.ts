@@ -56,7 +56,7 @@ async function applyIntent(
     await removeOptOuts(redis, account, people, how)
   } else {
     await addOptOuts(redis, account, people, how)
-    await optOutsHold()
+    await optOutsHold(redis)
   }
 }
 

@@ -9,6 +9,7 @@ import { createClearing } from '../lanes/clear-lanes.processor.ts'
 import { countLanes } from '../lanes/sweep-lists.ts'
 import { askForServers, countReopened, lanesToWake, serversAsked } from '../lanes/wake.ts'
 import { createNameMemory } from '../people/name-memory.ts'
+import { CheckValidity } from '../people/opt-outs/check-validity.ts'
 import { createOpenCampaigns } from '../recipients/open-campaigns.ts'
 import { serverOf } from '../redis/connect.ts'
 import { withTimeout } from '../redis/errors.ts'
@@ -52,6 +53,7 @@ export function createServing(deps: ServingDeps) {
   const send = {
     ...{ redis, config, log, lanes: queues, directory, worker },
     ...{ followByPolling: deps.followByPolling, tombstones: deps.tombstones, uploads: deps.uploads },
+    checks: new CheckValidity(redis),
     nameMemory: createNameMemory(),
     backoff: createLaneBackoff(log),
     refusals: createCampaignRefusals({ redis, log, config }),

@@ -64,13 +64,18 @@ async function laneWith(name: string, of: MessageClass, to: string) {
     async send(late?: () => Promise<unknown>): Promise<readonly string[]> {
       const ends: Promise<unknown>[] = []
       const from = { lane, entry, pace, held: new Map(), latestSlot: () => '' }
-      await takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, (message) => {
-        if (late === undefined) ends.push(sendAlone(deps, message))
-        else {
-          message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
-          ends.push(late().then(() => sendAlone(deps, message)))
-        }
-      })
+      await takeNext(
+        deps,
+        from,
+        { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY },
+        (message) => {
+          if (late === undefined) ends.push(sendAlone(deps, message))
+          else {
+            message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
+            ends.push(late().then(() => sendAlone(deps, message)))
+          }
+        },
+      )
       await Promise.all(ends)
       return sent
     },

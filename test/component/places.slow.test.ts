@@ -99,7 +99,8 @@ test('messages of campaigns are claimed after three trips to Redis: to read, to 
   const entry = await deps.directory.of(life.lane)
   const from = { lane: life.lane, entry, pace: paceOf(10_000), held: new Map(), latestSlot: () => '' }
   let claimed = 0
-  const take = () => takeNext(deps, from, { most: 10, firstOnly: false, pastMs: 0 }, () => (claimed += 1))
+  const take = () =>
+    takeNext(deps, from, { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY }, () => (claimed += 1))
   // The first step opens the campaign, and loads the scripts.
   await take()
   let [trips, underWay] = [0, 0]
@@ -212,7 +213,7 @@ describe('at each message', () => {
     const how = { source: 'http' } as const
     onTestFinished(async () => void (await removeOptOuts(lives.redis, account, phones(total), how)))
     await addOptOuts(lives.redis, account, phones(total), how)
-    await optOutsHold()
+    await optOutsHold(lives.redis)
     return performance.now()
   }
 

@@ -33,7 +33,7 @@ const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
 const pace = paceOf(10_000)
 const held = new Map<number, number>()
 const latestSlot = () => ''
-const TAKE = { most: 10, firstOnly: false, pastMs: 0 }
+const TAKE = { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY }
 
 test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {
   const lane = world.newLane()

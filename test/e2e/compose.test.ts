@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { becomes, sendImage } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
-import { nothingLeft, processesNaming, startProcess } from '../support/processes.ts'
+import { killAllNaming, startProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 import { freePort } from '../testbed/free-port.ts'
 
@@ -53,8 +53,7 @@ beforeEach(async () => {
   metricsPorts = { producer: await freePort(), worker: await freePort() }
 })
 afterEach(async () => {
-  for (const pid of processesNaming(dir)) process.kill(pid, 'SIGKILL')
-  await nothingLeft(dir)
+  await killAllNaming(dir)
   rmSync(dir, { recursive: true, force: true })
 })
 

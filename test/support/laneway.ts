@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { z } from 'zod'
-import { nothingLeft, processesNaming, startProcess, type TestProcess } from './processes.ts'
+import { killAllNaming, startProcess, type TestProcess } from './processes.ts'
 import { eventually } from './wait.ts'
 
 const ids = z.array(z.number().int().positive())
@@ -47,8 +47,7 @@ export function newDataDir(): { dataDir: string; remove(): Promise<void> } {
   return {
     dataDir,
     async remove() {
-      for (const pid of processesNaming(dataDir)) process.kill(pid, 'SIGKILL')
-      await nothingLeft(dataDir)
+      await killAllNaming(dataDir)
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

@@ -264,9 +264,14 @@ export async function beginLife(world: World, seed: number) {
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
         const from = { lane, entry, pace: paceOf(1_000), held: new Map(), latestSlot: () => '' }
-        await takeNext(deps, from, { most: 100, firstOnly: false, pastMs: 0 }, (message) => {
-          sending.push(sendAlone(deps, message))
-        })
+        await takeNext(
+          deps,
+          from,
+          { most: 100, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY },
+          (message) => {
+            sending.push(sendAlone(deps, message))
+          },
+        )
         await Promise.all(sending)
       })
     },
@@ -344,7 +349,7 @@ export async function beginLife(world: World, seed: number) {
     async optOut(person: string, dies?: number): Promise<number> {
       const at = await withinSecond()
       await as(dies, (connection) => addOptOuts(connection, account, [person], { source: 'http' }))
-      if (dies === undefined) await optOutsHold()
+      if (dies === undefined) await optOutsHold(redis)
       return at
     },
     async optIn(person: string): Promise<number> {

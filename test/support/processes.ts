@@ -68,6 +68,27 @@ export async function nothingLeft(folder: string): Promise<void> {
   await eventually(async () => processesNaming(folder).length === 0, `no process of ${folder}`, 25_000)
 }
 
+/** Kills whatever names the folder until nothing does: what is killed last may have started another process meanwhile. */
+export async function killAllNaming(folder: string): Promise<void> {
+  await eventually(
+    async () => {
+      const left = processesNaming(folder)
+      for (const pid of left) kill(pid)
+      return left.length === 0
+    },
+    `no process of ${folder}`,
+    25_000,
+  )
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /** Holds a loopback port, as another program would. */
 export async function takePort(): Promise<{ port: number; release(): Promise<void> }> {
   const server = createServer()

@@ -8,6 +8,7 @@ import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { CallEnd } from '../../src/model/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import { createNameMemory } from '../../src/people/name-memory.ts'
+import { CheckValidity } from '../../src/people/opt-outs/check-validity.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
@@ -22,6 +23,7 @@ import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.t
 import { serveLane } from '../../src/worker/sending/serve-lane.ts'
 import type { AttemptEnd } from '../../src/worker/sending/settle.ts'
 import { stillWanted } from '../../src/worker/sending/still-wanted.ts'
+import { TakeTurns } from '../../src/worker/sending/take-turns.ts'
 import { silentLog } from './app.ts'
 
 export type PlayedProvider = DirectoryEntry['provider']
@@ -69,6 +71,7 @@ export function sendingTo(
   }
   return {
     ...{ redis, config, log: silentLog, lanes, worker: 'a worker', tombstones: createTombstones(redis, secrets) },
+    checks: new CheckValidity(redis),
     nameMemory: createNameMemory(),
     directory: { of: async () => entry },
     backoff: createLaneBackoff(silentLog),
@@ -122,7 +125,7 @@ export const sendAlone = (deps: SendDeps, message: Candidate): Promise<AttemptEn
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {
   const limits = createInFlightLimits(most)
-  return { ...serveLane(deps, lane, { limits, noteMoved: () => {} }), idle: limits.idle }
+  return { ...serveLane(deps, lane, { limits, turns: new TakeTurns(), noteMoved: () => {} }), idle: limits.idle }
 }
 
 /** Answers every message so. */

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLaneLoop, type LaneLoop } from '../../src/worker/sending/lane-loop.ts'
 import type { Take, Taken } from '../../src/worker/sending/take.ts'
+import { TakeTurns } from '../../src/worker/sending/take-turns.ts'
 
 const EMPTY: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
 
@@ -23,16 +24,18 @@ function served(
     latestSlotAt = () => Number.NEGATIVE_INFINITY,
     tookMs = 0,
     gapMs = 12.5,
-  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number; gapMs?: number } = {},
+    turns = new TakeTurns(),
+  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number; gapMs?: number; turns?: TakeTurns } = {},
 ): { loop: LaneLoop; takes: Take[] } {
   const takes: Take[] = []
   loop = createLaneLoop({
     inFlightLimit: { available: left, running: () => 200 - left() },
+    turns,
     latestSlotAt,
     gapMs: () => gapMs,
     take: async (take) => {
       takes.push(take)
-      if (tookMs > 0) await vi.advanceTimersByTimeAsync(tookMs)
+      if (tookMs > 0) await new Promise((resolve) => setTimeout(resolve, tookMs))
       if (takes.length > 1_000) throw new Error('it does not stop')
       return answer(take)
     },
@@ -72,7 +75,7 @@ test('a lane that waits for something is read once a second, for one message', a
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)
   expect(lane.takes.length).toBeLessThan(12)
-  expect(lane.takes.at(-1)).toEqual({ most: 1, firstOnly: false, pastMs: 0 })
+  expect(lane.takes.at(-1)).toEqual({ most: 1, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
 })
 
 test('a lane whose Redis is away is read once a second', async () => {
@@ -156,7 +159,54 @@ test.each([
   const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(1_000)
-  expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false, pastMs: 0 })
+  expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
+})
+
+test('a lane whose steps are slow takes what its pace lets out meanwhile, and makes up for what a stall has cost', async () => {
+  let latestAt = performance.now()
+  const lane = served(
+    ({ most }) => {
+      // As the claim reserves them: from the latest slot on, or from now.
+      latestAt = Math.max(latestAt, performance.now() - 2_000) + most * 12.5
+      return { ...EMPTY, hasMore: true, hasCampaign: true }
+    },
+    { latestSlotAt: () => latestAt, tookMs: 400 },
+  )
+  const begun = performance.now()
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(20_000)
+  const taken = lane.takes.reduce((sum, { most }) => sum + most, 0)
+  const seconds = (performance.now() - begun) / 1_000
+  // 80 a second.
+  expect(taken / seconds).toBeGreaterThan(76)
+  expect(Math.max(...lane.takes.map(({ most }) => most))).toBeLessThanOrEqual(100)
+})
+
+test('a lane waits for its turn while others take as many as there may be, and goes on when one has ended', async () => {
+  const turns = new TakeTurns()
+  const lane = served(() => ({ ...EMPTY, hasMore: false }), { turns })
+  expect(turns.begin(500, () => {})).toBe(true)
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(lane.takes).toEqual([])
+  turns.end(500)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes).toHaveLength(1)
+  // It has given its turn back.
+  expect(turns.begin(500, () => {})).toBe(true)
+  turns.end(500)
+})
+
+test('a lane that is stopped while it waits for its turn holds nobody up', async () => {
+  const turns = new TakeTurns()
+  const lane = served(() => EMPTY, { turns })
+  expect(turns.begin(500, () => {})).toBe(true)
+  lane.loop.wake()
+  lane.loop.stop()
+  let isNext = false
+  expect(turns.begin(500, () => (isNext = true))).toBe(false)
+  turns.end(500)
+  expect([isNext, lane.takes]).toEqual([true, []])
 })
 
 test('a lane that is stopped while it is read leaves no timer behind', async () => {
@@ -187,13 +237,13 @@ test('a transactional message that comes while a campaign has the next slots is 
   expect(lane.takes).toHaveLength(1)
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
-  expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true, pastMs: 0 }])
+  expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true, unclaimedSince: 140 }])
   // The next one that comes in the same moment is read with those that come after it.
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(2)
   await vi.advanceTimersByTimeAsync(20)
-  expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true, pastMs: 0 }])
+  expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true, unclaimedSince: 140 }])
 })
 
 test('while campaigns rest, only transactional messages are taken, and campaigns go on after that', async () => {

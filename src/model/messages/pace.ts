@@ -36,6 +36,11 @@ export interface PaceLimit {
 }
 
 /**
+ * A lane that has more to send and could not claim in time makes up for so much of the past at once (ms). Slots are then used late,
+ * within the limits of its pace (worker/sending/pace-gate.ts); anything older is made up for over seconds.
+ */
+export const MOST_PAST_MS = 2_000
+/**
  * Below this rate a second holds so few slots that one too many, which 50 ms of leeway may let in, is a quarter more and
  * above. From here on it may: on a busy machine a lane of 8 a second missed a slot in ten when it had 10 ms.
  */

@@ -49,7 +49,7 @@ export async function importOptOuts(
   }
   const finish = async (): Promise<void> => {
     if (people.length > 0) await store()
-    await optOutsHold()
+    await optOutsHold(redis)
   }
   const records = csvRecords(csv.bytes, csv.separator)
   try {

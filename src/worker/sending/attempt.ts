@@ -21,6 +21,7 @@ import {
   type Problem,
 } from '../../model/messages/outcome.ts'
 import type { ProviderMessage } from '../../model/provider.ts'
+import type { CheckValidity } from '../../people/opt-outs/check-validity.ts'
 import type { OpenCampaigns } from '../../recipients/open-campaigns.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { observerOf } from '../../redis/observe.ts'
@@ -52,6 +53,7 @@ export interface SendDeps extends SettleDeps {
   clock: RedisClock
   uploads: Pick<Uploads, 'find' | 'gone'>
   campaigns: OpenCampaigns
+  checks: CheckValidity
   /** The name of this process. */
   worker: string
   /** Called when a message must not leave: there may be many more of its class on the lane. */

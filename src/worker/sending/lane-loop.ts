@@ -9,13 +9,15 @@
 //   answered   waits to be settled with others                the same
 //
 // So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
-// lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts).
+// lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts); on a machine that is
+// late also what is made up for at once (MOST_PAST_MS, model/messages/pace.ts).
 import type { InFlightLimit } from './in-flight-limit.ts'
 import { type Known, nextTake, TICK_MS } from './next-take.ts'
 import type { Take, Taken } from './take.ts'
+import type { TakeTurns } from './take-turns.ts'
 
-/** The slowest step fades by this factor with each later one, over some twenty of them. */
-const SLOW_KEPT = 0.95
+/** The slowest and the quickest step fade by this factor with each later one, over some twenty of them. */
+const FADE = 0.95
 /**
  * Longest that a lane in a cooldown does not read: a person may end it, or change the pace. It then reads one message.
  */
@@ -51,23 +53,26 @@ export interface LaneLoop {
  *   idle      nothing of the lane is known to wait: only a wake goes on
  *   waiting   something may wait: the next step is due at `at` (`performance.now()`)
  *   full      something waits, and no place is free: the next one that is freed goes on
+ *   in line   a step is due since `dueAt`, and waits for the turn of this lane (take-turns.ts)
  *   taking    a step reads and claims; `isWoken`: there may be something that it has not read
  *   stopped   for good
  */
 type Mode =
   | { name: 'idle' | 'full' | 'stopped' }
+  | { name: 'in line'; dueAt: number }
   | { name: 'waiting'; at: number; timer: NodeJS.Timeout }
   | { name: 'taking'; isWoken: boolean }
 
 /** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
 export function createLaneLoop(deps: {
   inFlightLimit: Pick<InFlightLimit, 'available' | 'running'>
+  turns: TakeTurns
   latestSlotAt: () => number
   gapMs: () => number
   take: (next: Take) => Promise<Taken>
   failed: (error: unknown) => void
 }): LaneLoop {
-  const { inFlightLimit } = deps
+  const { inFlightLimit, turns } = deps
   let mode: Mode = { name: 'idle' }
   /** What the steps so far have found out about the lane. */
   const known: Known = {
@@ -81,6 +86,7 @@ export function createLaneLoop(deps: {
     campaignsRestUntil: 0,
     peekedAt: Number.NEGATIVE_INFINITY,
     slowMs: 0,
+    quickMs: 0,
   }
   /** Messages of campaigns have come since the latest full read. */
   let isFed = false
@@ -92,23 +98,34 @@ export function createLaneLoop(deps: {
   function goOn(): void {
     if (mode.name === 'taking' || mode.name === 'stopped') return
     const now = performance.now()
-    const dueAt = mode.name === 'waiting' ? Math.min(now, mode.at) : now
+    const dueAt = mode.name === 'waiting' ? Math.min(now, mode.at) : mode.name === 'in line' ? mode.dueAt : now
     if (mode.name === 'waiting') clearTimeout(mode.timer)
     mode = { name: 'idle' }
-    if (!(known.isUnread || isFed || known.hasMore)) return
-    const next =
-      known.heldUntil > now
-        ? { waitMs: known.heldUntil - now }
-        : nextTake(known, {
-            now,
-            latestSlotAt: deps.latestSlotAt(),
-            gapMs: deps.gapMs(),
-            free: inFlightLimit.available(),
-            running: inFlightLimit.running(),
-          })
-    if (next === 'full') mode = { name: 'full' }
-    else if ('waitMs' in next) waitUntil(now + next.waitMs)
-    else void take(next, dueAt)
+    const next = nextStep(now)
+    const isTake = next !== undefined && next !== 'full' && 'most' in next
+    if (isTake && !next.firstOnly) {
+      if (turns.begin(next.most, goOn)) void take(next, dueAt)
+      else mode = { name: 'in line', dueAt }
+      return
+    }
+    turns.leave(goOn)
+    // Transactional messages alone are few, and somebody waits for them: they wait for no turn.
+    if (isTake) void take(next, dueAt)
+    else if (next === 'full') mode = { name: 'full' }
+    else if (next !== undefined) waitUntil(now + next.waitMs)
+  }
+
+  /** What is due; undefined: nothing of the lane is known to wait. */
+  function nextStep(now: number): ReturnType<typeof nextTake> | undefined {
+    if (!(known.isUnread || isFed || known.hasMore)) return undefined
+    if (known.heldUntil > now) return { waitMs: known.heldUntil - now }
+    return nextTake(known, {
+      now,
+      latestSlotAt: deps.latestSlotAt(),
+      gapMs: deps.gapMs(),
+      free: inFlightLimit.available(),
+      running: inFlightLimit.running(),
+    })
   }
 
   function waitUntil(at: number): void {
@@ -119,17 +136,22 @@ export function createLaneLoop(deps: {
   async function take(next: Take, dueAt: number): Promise<void> {
     const taking: Mode = { name: 'taking', isWoken: false }
     mode = taking
+    const beganAt = performance.now()
     if (next.firstOnly) known.peekedAt = performance.now()
     else known.isUnread = isFed = false
     try {
       const taken = await deps.take(next)
-      known.slowMs = Math.max(known.slowMs * SLOW_KEPT, performance.now() - dueAt)
+      const endedAt = performance.now()
+      known.slowMs = Math.max(known.slowMs * FADE, endedAt - dueAt)
+      known.quickMs = Math.min(known.quickMs / FADE + 1, endedAt - beganAt)
       learn(next, taken)
     } catch (error) {
       deps.failed(error)
       known.hasMore = true
       hold(AWAY_MS)
     }
+    // It goes on as the last in line.
+    if (!next.firstOnly) turns.end(next.most)
     // It may have been stopped meanwhile.
     if (mode !== taking) return
     mode = { name: 'idle' }
@@ -192,6 +214,7 @@ export function createLaneLoop(deps: {
       if (mode.name === 'waiting') clearTimeout(mode.timer)
       clearTimeout(dueTimer)
       mode = { name: 'stopped' }
+      turns.leave(goOn)
     },
   }
 }

@@ -9,6 +9,7 @@ import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'
 import { createInFlightLimits } from './in-flight-limit.ts'
 import { type Lane, serveLane } from './serve-lane.ts'
+import { TakeTurns } from './take-turns.ts'
 
 /** Dependencies of serving lanes, besides those of an attempt. */
 export interface LanesDeps {
@@ -32,13 +33,14 @@ export function createLanes(deps: LanesDeps) {
   /** Lanes that were closed while a read was under way, as while Redis is away. The places that it holds are no messages. */
   const closedInRead = new Set<Lane>()
   const limits = createInFlightLimits(config.maxInFlight)
+  const turns = new TakeTurns()
   const stopping = new AbortController()
 
   function openLane(lane: number, has: 'jobs' | 'places'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      state = serveLane(send, lane, { limits, noteMoved: (run) => deps.noteMoved(lane, run) })
+      state = serveLane(send, lane, { limits, turns, noteMoved: (run) => deps.noteMoved(lane, run) })
       open.set(lane, state)
       deps.opened(lane)
     }

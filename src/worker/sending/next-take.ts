@@ -1,11 +1,12 @@
 // What a lane takes next in this process, and when: as far ahead as its pace goes, transactional messages before those of
 // campaigns, and no sooner than it is worth a step. Pure; lane-loop.ts runs it.
+import { MOST_PAST_MS } from '../../model/messages/pace.ts'
 import type { Take } from './take.ts'
 
 /**
  * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits behind what a
  * campaign has claimed, and the check whether a recipient has opted out must still be valid when the message leaves
- * (LOOK_GOOD_FOR_MS in people/opt-outs/opt-out-hold.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
+ * (people/opt-outs/check-validity.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
  */
 const AHEAD_MS = 250
 const CAMPAIGN_AHEAD_MS = 150
@@ -23,11 +24,6 @@ const SLOW_AHEAD_MS = 480
 const TIMES_SLOW = 3
 const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
-/**
- * A lane that has more to send and could not claim in time makes up for so much of the past at once. Slots are then used
- * late, within the limits of its pace (pace-gate.ts); anything older is made up for over seconds.
- */
-const MOST_PAST_MS = 300
 /** Lanes are read only at multiples of this, all at the same times: their steps leave in one write to Redis. */
 export const TICK_MS = 10
 /** Most messages in one step. */
@@ -58,6 +54,8 @@ export interface Known {
   peekedAt: number
   /** The longest that a step took lately, from when it was due until its messages were claimed (ms). */
   slowMs: number
+  /** The shortest that one took lately, from its beginning (ms). */
+  quickMs: number
 }
 
 /** The lane at this moment; times as of `performance.now()`. */
@@ -76,11 +74,13 @@ export interface Moment {
 export function nextTake(known: Known, moment: Moment): Take | { waitMs: number } | 'full' {
   const { now, gapMs, free, running } = moment
   if (free === 0) return 'full'
-  const { pastMs, aheadMs } = positionOf(known, moment)
+  const { unclaimedSince, aheadMs } = positionOf(known, moment)
   const mostAheadMs = known.servesCampaign
     ? CAMPAIGN_AHEAD_MS
     : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
-  const paced = Math.floor((mostAheadMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
+  // Its messages are claimed at the end of the step: slots that come meanwhile are for them too.
+  const comingMs = known.hasMore ? Math.min(known.quickMs, MOST_PAST_MS) : 0
+  const paced = Math.floor((mostAheadMs + comingMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
   const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * known.slowMs
   const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
   if (aheadMs > leftMs || paced < 1) {
@@ -89,21 +89,25 @@ export function nextTake(known: Known, moment: Moment): Take | { waitMs: number 
     if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs }
     const againMs = known.peekedAt + WOKEN_MS - now
     if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
-    return { most: Math.min(free, WORTH), firstOnly: true, pastMs }
+    return { most: Math.min(free, WORTH), firstOnly: true, unclaimedSince }
   }
   const most = Math.min(free, paced, MOST)
   if (known.campaignsRestUntil > now)
-    return known.isUnread ? { most, firstOnly: true, pastMs } : { waitMs: known.campaignsRestUntil - now }
-  if (known.isCooling) return { most: 1, firstOnly: false, pastMs }
+    return known.isUnread ? { most, firstOnly: true, unclaimedSince } : { waitMs: known.campaignsRestUntil - now }
+  if (known.isCooling) return { most: 1, firstOnly: false, unclaimedSince }
   // Places become free one by one.
   const isWorth = most >= Math.min(paced, WORTH, Math.max(1, running / 8))
-  return isWorth || running === 0 ? { most, firstOnly: false, pastMs } : 'full'
+  return isWorth || running === 0 ? { most, firstOnly: false, unclaimedSince } : 'full'
 }
 
-/** How far ahead of now slots are claimed (ms); below 0, by `pastMs`, if slots have passed that nobody has claimed. */
-function positionOf({ hasMore, heldUntil }: Known, { now, latestSlotAt }: Moment): { pastMs: number; aheadMs: number } {
+/** How far ahead of now slots are claimed (ms); below 0 if slots have passed that nobody has claimed since `unclaimedSince`. */
+function positionOf(
+  { hasMore, heldUntil }: Known,
+  { now, latestSlotAt }: Moment,
+): { unclaimedSince: number; aheadMs: number } {
   // Time in which the lane was held, or had nothing to send, is not made up for.
   const isLate = hasMore && Number.isFinite(latestSlotAt)
-  const pastMs = isLate ? Math.max(0, Math.min(MOST_PAST_MS, now - Math.max(latestSlotAt, heldUntil))) : 0
-  return { pastMs, aheadMs: pastMs > 0 ? -pastMs : Math.max(0, latestSlotAt - now) }
+  const unclaimedSince = isLate ? Math.max(latestSlotAt, heldUntil) : Number.POSITIVE_INFINITY
+  const pastMs = Math.max(0, Math.min(MOST_PAST_MS, now - unclaimedSince))
+  return { unclaimedSince, aheadMs: pastMs > 0 ? -pastMs : Math.max(0, latestSlotAt - now) }
 }

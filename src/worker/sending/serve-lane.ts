@@ -13,6 +13,7 @@ import { type DirectoryEntry, senderOrWait } from './sender-directory.ts'
 import type { AttemptEnd } from './settle.ts'
 import { stillWanted } from './still-wanted.ts'
 import { type Taken, takeNext } from './take.ts'
+import type { TakeTurns } from './take-turns.ts'
 import { untilWritten } from './until-written.ts'
 
 /** A slot in place of a missed one that is further ahead than this is not used: the message goes back to its lane. */
@@ -36,7 +37,11 @@ export interface Lane {
 export function serveLane(
   send: SendDeps,
   lane: number,
-  { limits, noteMoved }: { limits: ReturnType<typeof createInFlightLimits>; noteMoved: (run: number) => void },
+  {
+    limits,
+    turns,
+    noteMoved,
+  }: { limits: ReturnType<typeof createInFlightLimits>; turns: TakeTurns; noteMoved: (run: number) => void },
 ): Lane {
   const { log } = send
   let pace = SLOW
@@ -72,6 +77,7 @@ export function serveLane(
   const inFlightLimit = limits.add(() => loop.freed())
   const loop = createLaneLoop({
     inFlightLimit,
+    turns,
     latestSlotAt: slots.latestAt,
     gapMs: () => pace.gapUs / 1_000,
     failed: (error) => {

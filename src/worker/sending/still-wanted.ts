@@ -19,8 +19,9 @@ export async function stillWanted(
   entry: DirectoryEntry,
   messages: readonly Candidate[],
 ): Promise<StillWanted[]> {
-  const { redis } = deps
-  const wantedUntil = messages.map((each) => wantedUntilOf(entry, each))
+  const { redis, checks } = deps
+  const checkedAt = performance.now()
+  const wantedUntil = messages.map((each) => wantedUntilOf(checks, entry, each))
   const marketing = messages.filter(({ isMarketing }) => isMarketing)
   const runs = [...new Set(messages.flatMap(({ message: { run } }) => run ?? []))]
   const lane = messages[0]?.id.lane ?? 0
@@ -34,6 +35,7 @@ export async function stillWanted(
     ),
     suppressedAmong(deps, entry, messages),
   ])
+  checks.took(performance.now() - checkedAt)
   const stopped = new Set(runs.filter((_run, i) => !going[i]))
   const capped = new Set(marketing.filter((_each, i) => caps[i] !== undefined))
   return messages.map((each, i): StillWanted => {

@@ -1,7 +1,7 @@
 // Why a message must not be sent: its recipient has opted out or was erased.
 import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
 import { optedOut, type Problem, personErased } from '../../model/messages/outcome.ts'
-import { LOOK_GOOD_FOR_MS } from '../../people/opt-outs/opt-out-hold.ts'
+import type { CheckValidity } from '../../people/opt-outs/check-validity.ts'
 import { optedOutAmong } from '../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { isErased } from '../../recipients/snapshot.ts'
@@ -16,9 +16,9 @@ import type { DirectoryEntry } from './sender-directory.ts'
 const isAsked = ({ stopsTransactional }: DirectoryEntry, { message, isMarketing }: Candidate): boolean =>
   isMarketing || stopsTransactional || message.run !== undefined
 
-/** Until when a message may leave that is found wanted now. */
-export const wantedUntilOf = (entry: DirectoryEntry, message: Candidate): Deadline =>
-  deadlineIn(isAsked(entry, message) ? LOOK_GOOD_FOR_MS : Number.POSITIVE_INFINITY)
+/** Until when a message may leave that is found wanted by a check that is sent now. */
+export const wantedUntilOf = (checks: CheckValidity, entry: DirectoryEntry, message: Candidate): Deadline =>
+  deadlineIn(isAsked(entry, message) ? checks.goodForMs() : Number.POSITIVE_INFINITY)
 
 /**
  * Which messages of one sender must not be sent, and why: the recipient wants no such message or was erased since its campaign

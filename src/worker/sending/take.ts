@@ -14,7 +14,7 @@ import { type Claim, type ClaimResult, claimMessages, ignoreUnreplicated } from 
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
 import { setNotSent } from '../../lanes/messages/steps.ts'
 import { type Problem, personErased } from '../../model/messages/outcome.ts'
-import type { Pace } from '../../model/messages/pace.ts'
+import { MOST_PAST_MS, type Pace } from '../../model/messages/pace.ts'
 import type { Names } from '../../model/people/person.ts'
 import { namesToSendTo } from '../../people/names/names.ts'
 import { refundCount } from '../../portfolios/rules.ts'
@@ -40,8 +40,11 @@ export interface Take {
   most: number
   /** Only transactional messages: the slots of the next moment are taken. */
   firstOnly: boolean
-  /** How much past time may be made up for at once (ms): messages waited, and this worker was late. */
-  pastMs: number
+  /**
+   * Since when no slot was claimed although messages waited (`performance.now()`): a moment that is over when they are claimed is
+   * made up for, up to MOST_PAST_MS (model/messages/pace.ts). Infinity: none is.
+   */
+  unclaimedSince: number
 }
 
 /** The result of a take. */
@@ -120,7 +123,8 @@ async function takeAndClaim(
     taken.hasMore = isFull || placed.length > 0
     return taken
   }
-  if (messages.length > 0) await claimAll(deps, { ...from, entry, pastMs: take.pastMs }, messages, taken, claimed)
+  if (messages.length > 0)
+    await claimAll(deps, { ...from, entry, unclaimedSince: take.unclaimedSince }, messages, taken, claimed)
   else if (jobs.length + places.length > 0) await releaseRead(redis, lane, by)
   taken.hasMore = isFull || taken.heldMs !== undefined
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
@@ -146,18 +150,26 @@ const leastHeldMs = (held: HeldCampaigns): number | undefined =>
 /** Names, allows and claims the messages of a step, each time all of them together. */
 async function claimAll(
   deps: SendDeps,
-  { lane, entry, pace, held, latestSlot, pastMs }: TakenLane & { entry: DirectoryEntry; pastMs: number },
+  {
+    lane,
+    entry,
+    pace,
+    held,
+    latestSlot,
+    unclaimedSince,
+  }: TakenLane & Pick<Take, 'unclaimedSince'> & { entry: DirectoryEntry },
   messages: readonly Candidate[],
   taken: Taken,
   claimed: (message: Candidate) => void,
 ): Promise<void> {
-  const { redis, config, worker: reader } = deps
+  const { redis, config, checks, worker: reader } = deps
   for (const each of messages) each.begin(entry)
   const [waitingRuns] = await Promise.all([nameFiles(deps, entry, messages), classify(redis, entry, messages)])
   // A campaign waits for its file as a whole, and no other with it.
   for (const [run, ms] of waitingRuns) held.set(run, performance.now() + ms)
   // From here on, not before: on a busy machine, reading lists and files takes as long as this check is valid.
-  for (const each of messages) each.wantedUntil = wantedUntilOf(entry, each)
+  const checkedAt = performance.now()
+  for (const each of messages) each.wantedUntil = wantedUntilOf(checks, entry, each)
   // All of it leaves in one write. A message that waits for a file is not counted.
   const naming = namePeople(redis, entry, messages)
   const ready = messages.filter(({ fileWaitMs }) => fileWaitMs === undefined)
@@ -183,6 +195,8 @@ async function claimAll(
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
   const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
   const claimedAt = performance.now()
+  // Now, not when the step began: a slow step is late by its own time.
+  const pastMs = Math.max(0, Math.min(MOST_PAST_MS, claimedAt - unclaimedSince))
   const slots = { latest: latestSlot(), pastMs }
   const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
     async (error: unknown) => {
@@ -192,6 +206,7 @@ async function claimAll(
     },
   )
   const answeredAt = performance.now()
+  checks.took(answeredAt - checkedAt)
   const refusals: [Candidate, ClaimResult | Error][] = []
   let hasTime = false
   // All claimed messages are sent before anything else is read from Redis, which may be away by then.

@@ -208,3 +208,10 @@ export const clockDoubtEndsInMs = async (redis: Redis): Promise<number> => {
   const [key = ''] = await redis.keys(clockDoubtKey('*'))
   return redis.pttl(key)
 }
+
+/** The announcement that checks of opt-outs are valid for longer. */
+export const slowChecksOf = (redis: Redis) => ({
+  isAnnounced: async () => (await redis.exists(rootKeys.slowChecks)) === 1,
+  leftMs: () => redis.pttl(rootKeys.slowChecks),
+  forget: () => redis.del(rootKeys.slowChecks),
+})

@@ -41,12 +41,12 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
         async find(person) {
           const known = await findOptOut(redis, account, person)
           // Another request may have written it a moment ago, and not be answered yet.
-          if (known !== undefined) await optOutsHold()
+          if (known !== undefined) await optOutsHold(redis)
           return known
         },
       })
       // For a repeat as well: what it found may have been written a moment ago.
-      await optOutsHold()
+      await optOutsHold(redis)
       return created(data, 'opted out')
     },
 
