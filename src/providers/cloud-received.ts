@@ -291,6 +291,8 @@ function contentOf(
         : wa_id !== undefined && providerName(wa_id) === number,
     ) ?? (people.length === 1 ? people[0] : undefined)
   const userId = named ?? (person?.user_id && providerName(person.user_id))
+  // Some changes of a user id come without a writer.
+  const changedTo = item.system?.user_id ?? item.system?.wa_id ?? item.system?.new_wa_id
   const { location, reaction, referral, interactive, button, order } = item
   const edited = item.edit?.message
   const media = fileIn(item) ?? (edited && fileIn(edited))
@@ -317,7 +319,7 @@ function contentOf(
   const nfm = interactive?.nfm_reply
   const profile = (name: string, given: string | undefined) => given && within(given, WORD_MAX, name)
   return {
-    from: number ?? userId ?? '',
+    from: number ?? userId ?? (changedTo && providerName(changedTo)) ?? '',
     type,
     text: within(text, TEXT_MAX, 'text'),
     parts: {

@@ -2,6 +2,7 @@
 // id. A number comes first.
 import { z } from 'zod'
 import { parsePerson } from '../kernel/recipient.ts'
+import type { ReceivedParts } from '../model/messages/received.ts'
 import type { Naming } from '../model/people/person.ts'
 import { spare, webhookTime } from './webhook-fields.ts'
 
@@ -10,7 +11,7 @@ export interface WebhookNaming extends Naming {
   phoneNumberId: string
   /** The person wrote, or changed something. Otherwise it comes with what became of a message to them. */
   isTheirAct: boolean
-  /** When they did (epoch ms); undefined where WhatsApp gives no valid time. */
+  /** When they did, or their id changed (epoch ms); undefined of a report, and where WhatsApp gives no valid time. */
   atMs?: number | undefined
   /** Of a report: what was sent along with the message, to tell ours by. */
   opaque?: string | undefined
@@ -32,7 +33,7 @@ const item = z.object({
   timestamp: spare(webhookTime),
   biz_opaque_callback_data: spare(z.string().max(512)),
 })
-const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change })
+const changedItem = z.object({ wa_id: text, user_id: change, parent_user_id: change, timestamp: spare(webhookTime) })
 const lists = ['statuses', 'contacts', 'messages', 'user_preferences', 'user_id_update'] as const
 
 /** How WhatsApp writes what there was before a change, if nowhere else. What was before is a name of theirs. */
@@ -44,8 +45,12 @@ export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], r
   const isReported = list === 'statuses' || list === 'contacts'
   const of = { phoneNumberId, isTheirAct, ...(isReported && { isReported }) }
   if (list === 'user_id_update') {
-    const { wa_id, user_id: id, parent_user_id: parent } = changedItem.safeParse(raw).data ?? {}
-    return changeOf(of, namesIn([wa_id, id?.current, parent?.current]), namesIn([id?.previous, parent?.previous]))
+    const { wa_id, user_id: id, parent_user_id: parent, timestamp: atMs } = changedItem.safeParse(raw).data ?? {}
+    return changeOf(
+      { ...of, atMs },
+      namesIn([wa_id, id?.current, parent?.current]),
+      namesIn([id?.previous, parent?.previous]),
+    )
   }
   const { data } = item.safeParse(raw)
   if (data === undefined) return []
@@ -62,6 +67,14 @@ export function namingsOf(phoneNumberId: string, list: (typeof lists)[number], r
   const said = namesIn([next]).every((name) => now.includes(name)) ? former : undefined
   // What they wrote from is what they had before.
   return changeOf(origin, now, [...names, ...namesIn([was.previous_user_id, number && either, said])])
+}
+
+/** Every name in a message of the system about a change of them. */
+export function namesInChange(
+  { wa_id, user_id, previous_user_id }: NonNullable<ReceivedParts['system']>,
+  body: string,
+): string[] {
+  return namesIn([wa_id, user_id, previous_user_id, ...(CHANGED.exec(body)?.slice(1) ?? [])])
 }
 
 /** That the person has these names now, and had those before. */

@@ -10,8 +10,8 @@ import type { Redis } from '../redis/connect.ts'
 export interface DatedNaming extends Naming {
   /**
    * The naming is ignored for anybody erased after this time (epoch ms): for a report, when its message was accepted, else when the person
-   * wrote or changed a setting. So an erased person who writes again is known again, but not by a repeated old webhook. `now` where
-   * that time is unknown.
+   * wrote, or changed a setting, a number or a user id. So an erased person who writes again is known again, but not by a repeated old
+   * webhook. `now` where that time is unknown.
    */
   asOf: number | 'now'
 }
@@ -25,12 +25,12 @@ export async function learnNames(
   account: number,
   namings: readonly DatedNaming[],
 ): Promise<readonly DatedNaming[]> {
-  const reported = namings.filter(({ asOf }) => asOf !== 'now').flatMap(({ names }) => withForms(names))
+  const reported = namings.filter(({ asOf }) => asOf !== 'now').flatMap(namesIn)
   const erased = await tombstones.erasedOf(account, reported, 0)
   const learned: DatedNaming[] = []
   for (const each of namings) {
     const { asOf } = each
-    const names = withForms(each.names)
+    const names = namesIn(each)
     const isDoubtful = asOf !== 'now' && names.some((name) => erased.has(name))
     if (!isDoubtful || (await tombstones.erasedOf(account, names, asOf)).size === 0) learned.push(each)
   }
@@ -39,3 +39,7 @@ export async function learnNames(
   await joinOptOuts(redis, account, people)
   return learned
 }
+
+/** All names of a naming: after an erasure, the one before a change may be the only one that is known as erased. */
+const namesIn = ({ names, before }: Naming): readonly string[] =>
+  withForms(before === undefined ? names : [...names, before])

@@ -1,6 +1,7 @@
 // Pins: what was erased does not come back by a webhook that is repeated, or comes late, under any name; what the person
 // writes from then on is stored, and what they wanted before still holds. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { namesOf } from '../../src/people/names/names.ts'
 import { optedOutAmong } from '../../src/people/opt-outs/opt-outs.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
@@ -18,8 +19,8 @@ afterAll(() => service?.close())
 const DAY_MS = 86_400_000
 const seconds = (ms: number): string => String(Math.floor(ms / 1_000))
 
-async function bring(value: object): Promise<void> {
-  const answer = await bringWebhook(service.url, [messagesChange(`${PHONE_NUMBER_ID}1`, value)])
+async function bring(value: object, field = 'messages'): Promise<void> {
+  const answer = await bringWebhook(service.url, [{ ...messagesChange(`${PHONE_NUMBER_ID}1`, value), field }])
   expect(answer.status, answer.text).toBe(200)
 }
 
@@ -67,6 +68,95 @@ test('so is one under another name of the person, and the names are not joined a
   expect(await placesOf(phone, id, 'Canary')).toEqual([])
   const shown = await service.request('GET', `/admin/people/${id}`, undefined, admin)
   expect(shown.json().data.names).toEqual([id])
+})
+
+/** Webhooks that name an erased person only as who somebody was before. */
+const CHANGES: [string, (was: string, now: string, at: string) => [field: string, value: object]][] = [
+  [
+    'a change of number',
+    (was, now, at) => [
+      'messages',
+      system(
+        { from: was, timestamp: at },
+        { type: 'user_changed_number', wa_id: now, body: `A changed from ${was} to ${now}` },
+      ),
+    ],
+  ],
+  [
+    'a change of number that the new one reports',
+    (was, now, at) => [
+      'messages',
+      system(
+        { from: now, timestamp: at },
+        { type: 'user_changed_number', body: `A changed from ${was} to ${now}`, wa_id: now },
+      ),
+    ],
+  ],
+  [
+    'a change of user id',
+    (was, now, at) => [
+      'messages',
+      system({ timestamp: at }, { type: 'user_changed_user_id', user_id: now, previous_user_id: was }),
+    ],
+  ],
+  [
+    'a change of user id in words',
+    (was, now, at) => [
+      'messages',
+      system(
+        { timestamp: at },
+        { type: 'user_changed_user_id', user_id: now, body: `A changed from ${was} to ${now}` },
+      ),
+    ],
+  ],
+  [
+    'a webhook about user ids',
+    (was, now, at) => [
+      'user_id_update',
+      { user_id_update: [{ user_id: { previous: was, current: now }, timestamp: at }] },
+    ],
+  ],
+  [
+    'a webhook about user ids without a time',
+    (was, now) => ['user_id_update', { user_id_update: [{ user_id: { previous: was, current: now } }] }],
+  ],
+]
+let systemMessages = 0
+const system = (of: object, what: object) => {
+  systemMessages += 1
+  return { messages: [{ id: `wamid.system${systemMessages}`, type: 'system', ...of, system: what }] }
+}
+
+test.each(CHANGES)('%s that is old does not bring back who the person was', async (what, change) => {
+  const i = CHANGES.findIndex(([each]) => each === what)
+  const [was, now] = what.includes('number') ? [`491521200001${i}`, `491521300001${i}`] : [`DE.was${i}1`, `DE.now${i}1`]
+  const at = Date.now() - 3_600_000
+  await bring({
+    messages: [{ id: `wamid.w${i}`, from: was, timestamp: seconds(at), type: 'text', text: { body: 'Hi' } }],
+  })
+  await erase(was)
+  const [field, value] = change(was, now, seconds(at))
+  for (let time = 0; time < 2; time += 1) await bring(value, field)
+  expect(await placesOf(was, now)).toEqual([])
+  expect(await namesOf(service.redis, service.tenant.account, was)).toEqual([was])
+})
+
+test('a person who was erased and comes back may change their user id', async () => {
+  const [was, now] = ['DE.back1', 'DE.back2']
+  await erase(was)
+  const at = seconds(Date.now() + 2_000)
+  await bring({ user_id_update: [{ user_id: { previous: was, current: now }, timestamp: at }] }, 'user_id_update')
+  expect(await namesOf(service.redis, service.tenant.account, was)).toEqual([was, now])
+})
+
+test('a change of a user id without a writer is shown and erased with the person', async () => {
+  const [was, now] = ['DE.alone1', 'DE.alone2']
+  const at = seconds(Date.now() - 60_000)
+  await bring(system({ timestamp: at }, { type: 'user_changed_user_id', user_id: now, previous_user_id: was }))
+  const shown = await service.request('GET', `/admin/people/${was}`, undefined, admin)
+  expect(shown.json().data.messages).toMatchObject([{ from: now, system: { previous_user_id: was } }])
+  await erase(was)
+  expect(await placesOf(was, now)).toEqual([])
 })
 
 test('what the person writes after that is stored', async () => {

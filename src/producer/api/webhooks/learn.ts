@@ -81,14 +81,14 @@ export function createLearning(deps: LearnDeps) {
       }
       const byAccount = new Map<number, DatedNaming[]>()
       const reported = new Map<DatedNaming, string>()
-      for (const { phoneNumberId, isTheirAct, opaque, atMs = 'now', ...naming } of namings) {
+      for (const { phoneNumberId, isTheirAct, opaque, atMs, ...naming } of namings) {
         const seen = `${account} ${phoneNumberId} ${naming.names.join()} ${naming.before}`
         if (!isTheirAct && peopleSeen.has(seen)) continue
         const sender = senders.get(phoneNumberId)
         if (sender === undefined || (account ?? sender.account) !== sender.account) continue
         const own = byAccount.get(sender.account) ?? []
         byAccount.set(sender.account, own)
-        const dated: DatedNaming = { ...naming, asOf: isTheirAct ? atMs : acceptedOf(deps, opaque) }
+        const dated: DatedNaming = { ...naming, asOf: atMs ?? (isTheirAct ? 'now' : acceptedOf(deps, opaque)) }
         own.push(dated)
         if (!isTheirAct) reported.set(dated, seen)
       }

@@ -9,6 +9,7 @@ import { eraseOptOut } from '../../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { Preference } from '../../../providers/cloud-preferences.ts'
 import type { ReceivedMessage } from '../../../providers/cloud-received.ts'
+import { namesInChange } from '../../../providers/webhook-names.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { assertGaveOutLane } from '../../../redis/installation.ts'
 import { inboundDigest } from '../../../redis/keys.ts'
@@ -46,7 +47,8 @@ export async function storeReceived(
   // A time in the future comes from a wrong clock and would put the message before all others until then.
   const received = { id, lane, from, type, text, parts, received_at: Math.min(message.atMs ?? nowMs, nowMs) }
   const names = namesOfWriter(received)
-  if (await isOfBeforeErasure(deps, owner, names, message.atMs)) {
+  const named = parts.system === undefined ? names : [...names, ...namesInChange(parts.system, text)]
+  if (await isOfBeforeErasure(deps, owner, named, message.atMs)) {
     // Repeated, or late. An opt-out in it counts all the same, without a name.
     await applyOptOutKeyword(deps.redis, owner, received, received.received_at)
     await eraseOptOut(deps.redis, owner, names)
