@@ -29,6 +29,8 @@ function goesOut(node: Redis, command: Command): void {
 export class CorkedRedis extends Redis {
   /** Connections that block: BullMQ makes one for each of its Workers. */
   private readonly blocking = new Set<Pick<Redis, 'disconnect' | 'status'>>()
+  /** The socket that is being left. */
+  private left: Redis['stream'] | undefined
 
   constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
     if (url === undefined) super(options)
@@ -46,6 +48,17 @@ export class CorkedRedis extends Redis {
   override sendCommand(...args: Parameters<Redis['sendCommand']>): unknown {
     goesOut(this, args[0])
     return super.sendCommand(...args)
+  }
+
+  /**
+   * Each command that a read-only server refuses asks for a new connection. Once is enough: ioredis would add a listener and a timer to
+   * the old socket for each of them.
+   */
+  override disconnect(reconnect = false): void {
+    const isOpen = this.status === 'connect' || this.status === 'ready'
+    if (reconnect && isOpen && this.stream === this.left) return
+    this.left = isOpen ? this.stream : undefined
+    super.disconnect(reconnect)
   }
 
   /** A plain connection with the same options; it follows this one to another primary. */

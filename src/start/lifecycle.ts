@@ -3,9 +3,10 @@
 //   first SIGINT or SIGTERM, or the npm that started us is gone   stop every part, last one first, exit 0
 //   second signal, or the stop takes too long                     exit at once, not 0; `abandon` of what still runs
 //   an error that nobody caught                                   logged once; stop every part, exit 1 or `afterFault`
+//   a warning of Node                                             logged
 import { spawn } from 'node:child_process'
 import { environmentWith } from '../kernel/config.ts'
-import type { Log } from '../kernel/log.ts'
+import { createLineLimit, type Log } from '../kernel/log.ts'
 
 /** Below the 20 s that a stop may take in all. */
 const STOP_LIMIT_MS = 19_000
@@ -88,6 +89,7 @@ export function createLifecycle(log: Log, parent: number, afterFault?: () => voi
       void stop(signal, 0)
     })
   }
+  logWarnings(log)
   process.on('uncaughtException', fault)
   process.on('unhandledRejection', fault)
   if (parent !== 0) {
@@ -118,6 +120,16 @@ export function createLifecycle(log: Log, parent: number, afterFault?: () => voi
     /** Stops every part, then ends the process. Stopping twice is stopping once. */
     stop,
   }
+}
+
+/** Logs what Node warns of, which it would print as text between the lines of JSON. */
+function logWarnings(log: Log): void {
+  const mayLog = createLineLimit()
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    const dropped = mayLog()
+    if (dropped !== undefined) log.warn({ err: warning, ...(dropped > 0 && { dropped }) }, 'process.warning')
+  })
 }
 
 /**

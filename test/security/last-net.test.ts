@@ -78,6 +78,21 @@ test.concurrent('a rejection that nobody caught ends all parts of npm start, whi
   await remove()
 })
 
+test.concurrent('what Node warns of is a line of the log, and nothing else is on either output', async () => {
+  const warns = "process.on('SIGUSR2', () => process.emitWarning('too many of them', 'MaxListenersExceededWarning'))"
+  const ground = await startHostileGround({ preload: warns })
+  const { process: producer } = ground
+  producer.kill('SIGUSR2')
+  await eventually(async () => producer.stdout().includes('process.warning'), 'it is logged')
+  producer.kill('SIGTERM')
+  expect((await producer.ended).code).toBe(0)
+  const lines = producer.stdout().trim().split('\n')
+  const logged = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'process.warning')
+  expect(logged).toMatchObject([{ level: 40, err: { message: 'too many of them' } }])
+  expect(producer.stderr()).toBe('')
+  await ground.stop()
+})
+
 test.concurrent('the command line says what it did not expect, and ends with 1', async () => {
   const onceWatched = `process.on('newListener', (event) => {
     if (event === 'uncaughtException') setImmediate(() => { throw new Error('out of nowhere') })
