@@ -210,7 +210,7 @@ describe('a worker', () => {
           for (const { nowMs } of found) clock.observe(lane, performance.now(), nowMs, performance.now())
           return found
         },
-        askAgain: () => Promise.reject(new Error('nobody need be asked')),
+        checkAgain: () => Promise.reject(new Error('nobody need be asked')),
       },
       lane,
     )
@@ -256,7 +256,7 @@ describe('a worker', () => {
       {
         clock: { ours: () => performance.now() - 1_000 },
         others: (missed, pace) => reserveSlots(away, lane, missed, { pace, mostAheadMs: 2_000 }),
-        askAgain: () => Promise.reject(new Error('nobody need be asked')),
+        checkAgain: () => Promise.reject(new Error('nobody need be asked')),
       },
       lane,
     )

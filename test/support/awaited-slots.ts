@@ -13,20 +13,24 @@ export interface Awaited extends InLine {
   go(turn: Turn): void
 }
 
-export type AwaitedSlotsDeps = Omit<LaneSlotsDeps<Awaited>, 'leave' | 'back'>
+export type AwaitedSlotsDeps = Omit<LaneSlotsDeps<Awaited>, 'leave' | 'returnToLane'>
 
 /** Claims that are good for longer than any test takes. */
 const GOOD = deadlineIn(600_000)
 
 export function awaitedSlots(deps: AwaitedSlotsDeps, lane: number) {
   const slots = createLaneSlots<Awaited>(
-    { ...deps, leave: (message, turn) => message.go(turn), back: (message, problem) => message.go({ problem }) },
+    {
+      ...deps,
+      leave: (message, turn) => message.go(turn),
+      returnToLane: (message, problem) => message.go({ problem }),
+    },
     lane,
   )
   const awaited = (of: Partial<Of>, enter: (message: Awaited) => void): Promise<Turn> =>
     new Promise((go) => {
       const { name = '', isTransactional = false, until = GOOD, wantedUntil = GOOD } = of
-      enter({ name, isTransactional, until, wantedUntil, asked: 0, go })
+      enter({ name, isTransactional, until, wantedUntil, rechecks: 0, go })
     })
   return {
     slots,

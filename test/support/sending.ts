@@ -95,17 +95,17 @@ export function attemptsOn(deps: SendDeps, lane: number) {
     {
       clock: deps.clock,
       others: async () => [],
-      askAgain: async (messages) => (messages[0] ? stillWanted(deps, messages[0].entry, messages) : []),
+      checkAgain: async (messages) => (messages[0] ? stillWanted(deps, messages[0].entry, messages) : []),
       leave: (message, turn) => attempts.leave(message, turn),
-      back: (message, problem) => attempts.back(message, problem),
+      returnToLane: (message, problem) => attempts.returnToLane(message, problem),
     },
     lane,
   )
   const attempts = createAttempts(deps, {
     slots: () => slots,
     inFlightLimit: () => ({ answered: () => {} }),
-    ended: async (message, end) => void ends.set(message, end),
-    over: (message) => over.get(message)?.(ends.get(message)),
+    settled: async (message, end) => void ends.set(message, end),
+    closed: (message) => over.get(message)?.(ends.get(message)),
   })
   return {
     slots,
@@ -113,7 +113,7 @@ export function attemptsOn(deps: SendDeps, lane: number) {
       new Promise((resolve) => {
         over.set(message, resolve)
         if (message.slot) slots.enter(message, message.slot, pace)
-        else attempts.back(message)
+        else attempts.returnToLane(message)
       }),
   }
 }

@@ -23,8 +23,8 @@ const slotIn = (ms: number, isShared = false): Slot => {
 
 /** A lane of messages that are wanted, without other slots, unless a test says otherwise. */
 function lane(deps: Partial<AwaitedSlotsDeps> = {}) {
-  const askAgain = () => Promise.reject(new Error('nobody need be asked'))
-  const line = awaitedSlots({ clock, others: async () => [], askAgain, ...deps }, 1)
+  const checkAgain = () => Promise.reject(new Error('nobody need be asked'))
+  const line = awaitedSlots({ clock, others: async () => [], checkAgain, ...deps }, 1)
   return {
     ...line,
     wait: (
@@ -257,7 +257,7 @@ describe('messages that leave later than the answer is good for whether they are
         return ms === 'no' ? { problem: { code: 'no', sentence: '' } } : { wantedUntil: deadlineIn(ms) }
       })
     }
-    return { ...lane({ askAgain: answersOf }), asked }
+    return { ...lane({ checkAgain: answersOf }), asked }
   }
 
   test('are asked about in one step, before their slots come, and leave in them', async () => {
@@ -306,7 +306,7 @@ describe('messages that leave later than the answer is good for whether they are
     const asked = gate()
     const answer = gate()
     const { wait } = lane({
-      askAgain: async (messages) => {
+      checkAgain: async (messages) => {
         asked.open()
         await answer.opened
         return messages.map(() => ({ wantedUntil: GOOD }))
@@ -324,7 +324,7 @@ describe('messages that leave later than the answer is good for whether they are
     const asked = gate()
     const answer = gate()
     const { slots, wait } = lane({
-      askAgain: async () => {
+      checkAgain: async () => {
         asked.open()
         await answer.opened
         return [{ wantedUntil: GOOD }]

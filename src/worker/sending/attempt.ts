@@ -70,18 +70,18 @@ const MOST_MISSED = 4
 export interface AttemptLane {
   slots: () => Pick<LaneSlots<Candidate>, 'enterAgain' | 'recall'>
   inFlightLimit: () => Pick<InFlightLimit, 'answered'>
-  /** The attempt was settled, and this becomes of the message. */
-  ended: (message: Candidate, end: AttemptEnd) => Promise<void>
+  /** Called when the attempt is settled, with what happens to the message next. */
+  settled: (message: Candidate, end: AttemptEnd) => Promise<void>
   /** Last of all, settled or not. */
-  over: (message: Candidate) => void
+  closed: (message: Candidate) => void
 }
 
-/** What becomes of a claimed message once its turn has come. Nothing here throws or rejects. */
+/** Handles a claimed message when its slot comes. Never throws or rejects. */
 export interface Attempts {
   /** It leaves now: is sent, judged and settled. */
   leave(message: Candidate, turn: InTurn): void
   /** It goes back to its lane: it could not leave in time, or is not wanted for the reason given. */
-  back(message: Candidate, problem?: Problem): void
+  returnToLane(message: Candidate, problem?: Problem): void
 }
 
 /** Reports the end of an attempt to the trace that it is part of. */
@@ -119,7 +119,7 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
         // Written down again, until Redis takes it.
         if (error) return void finish(message, outcome, tookMs)
         report(deps, message, outcome, tookMs)
-        lane.over(message)
+        lane.closed(message)
       })
       return
     }
@@ -147,17 +147,17 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
       // The others would most likely fare no better: claimed messages that have not left go back to the lane.
       const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
       if (coolsLane) lane.slots().recall()
-      await lane.ended(message, end)
+      await lane.settled(message, end)
     } catch (error) {
       return notSettled(message, error)
     }
-    lane.over(message)
+    lane.closed(message)
   }
 
   /** Its record shows the claim: the sweep decides. */
   function notSettled(message: Candidate, error: unknown): void {
     log[isRedisAway(error) ? 'warn' : 'error']({ message: message.name, err: error }, 'attempt.not_settled')
-    lane.over(message)
+    lane.closed(message)
   }
 
   /** Makes an attempt inside a span. */
@@ -177,7 +177,7 @@ export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
       const outcome = { kind: 'failed', concerns: 'file', problem: refusal } as const
       traced(message, (_traceparent, ended) => finish(message, outcome, undefined, ended))
     },
-    back(message, problem) {
+    returnToLane(message, problem) {
       traced(message, (_traceparent, ended) => finish(message, notAsked(problem), undefined, ended))
     },
   }
@@ -190,8 +190,8 @@ function requestOf(message: Candidate, traceparent: string | undefined): Provide
 }
 
 /**
- * The outcome where the provider knows a file of the message no more: the file is uploaded anew, and the message tried again. The try
- * counts, so that a provider that knows no file of ours ends the message at last.
+ * The outcome when the provider has lost a file of the message: the file is uploaded again and the message retried. The try counts,
+ * so a provider that loses every file cannot cause endless retries.
  */
 async function withoutFiles(deps: SendDeps, message: Candidate, end: CallEnd, outcome: Outcome): Promise<Outcome> {
   const { id, uploads } = message

@@ -82,7 +82,7 @@ export class Candidate implements InLine {
   until: Deadline = AT_ONCE
 
   // In line.
-  asked = 0
+  rechecks = 0
   /** Turns in which its request could not leave. */
   missed = 0
 

@@ -27,9 +27,9 @@ const TIMER_MS = 0.5
 const TICK_OF_LATE = 1 / 10
 const MOST_TICK_MS = 5
 /** How long before its slot a message is checked again: the answer is there by then. */
-const ASKED_AHEAD_MS = 50
+const CHECK_AHEAD_MS = 50
 /** From this check on, a message goes back if the answer is out of date when it arrives: its worker is late all the time. */
-const MOST_ASKED = 2
+const MOST_RECHECKS = 2
 /** Each loss of slots in a row doubles how late a request on a shared lane may be; at most so many doublings. */
 const MOST_DOUBLINGS = 5
 /** A lane counts as shared for so long after another worker has reserved a slot of it: no limit looks back further. */
@@ -43,11 +43,11 @@ export interface InLine {
   until: Deadline
   /** After this its recipient must be checked again. */
   wantedUntil: Deadline
-  /** How often that was done. */
-  asked: number
+  /** How often it was checked again. */
+  rechecks: number
 }
 
-/** A message that may leave now, see `Departure`. `ended` is called when its call has come to its end, whether it left or not. */
+/** A message that may leave now, see `Departure`. `ended` is called when its call is over, whether it left or not. */
 export interface InTurn extends Departure {
   slot: Slot
   ended(): void
@@ -76,11 +76,11 @@ export interface LaneSlotsDeps<Message extends InLine> {
   /** Reserves slots in place of missed ones, in one step; may return fewer. */
   others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>
   /** Checks once more whether these may leave, in one step. */
-  askAgain: (messages: readonly Message[]) => Promise<readonly StillWanted[]>
+  checkAgain: (messages: readonly Message[]) => Promise<readonly StillWanted[]>
   /** The request may leave now, until `leaveBy` (`performance.now()`). */
   leave: (message: Message, turn: InTurn) => void
   /** The message goes back to its lane: it is not wanted for the reason given, or it could not leave in time. */
-  back: (message: Message, problem?: Problem) => void
+  returnToLane: (message: Message, problem?: Problem) => void
 }
 
 /** The line of one lane in this process. */
@@ -122,8 +122,8 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   private slots: Slot[] = []
   private readonly transactional: Message[] = []
   private readonly campaigns: Message[] = []
-  /** Messages that are being checked; they are in no line meanwhile, and their slots wait. */
-  private asking = 0
+  /** Number of messages being checked. They are in no line, and their slots wait. */
+  private checking = 0
   /** Slots that are being exchanged. */
   private exchanging = 0
   /** How often slots were lost since a message was last let go in time. */
@@ -152,7 +152,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.lineOf(message).push(message)
     this.reserved(slot)
     // All before it are being checked: it need not wait for that, their slots are as good.
-    if (this.waiting() === 1) this.lookAtFirst()
+    if (this.waiting() === 1) this.scheduleNext()
   }
 
   enterAgain(message: Message, { slot }: InTurn): void {
@@ -166,7 +166,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.timerAt = Number.POSITIVE_INFINITY
     this.slots = []
     this.recalls += 1
-    for (const each of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) this.deps.back(each)
+    for (const each of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) this.deps.returnToLane(each)
   }
 
   latestAt = (): number => this.latestSlotAt
@@ -176,7 +176,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   private readonly passed = (hasLeft: boolean): void => {
     if (hasLeft) this.gate.left(performance.now())
     else this.gate.stayed()
-    this.lookAtFirst()
+    this.scheduleNext()
   }
 
   private lineOf({ isTransactional }: Message): Message[] {
@@ -201,31 +201,31 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     // A slot reserved before the clock was set back lies ahead by as much: the lane does not wait for it.
     const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
     if (slotAt < this.latestUntil) this.latestSlotAt = Math.max(this.latestSlotAt, slotAt)
-    if (at === 0) this.lookAtFirst()
+    if (at === 0) this.scheduleNext()
   }
 
-  /** Schedules the next look: when the first slot comes, or earlier to check the message that it is for. */
-  private lookAtFirst(): void {
+  /** Schedules the next run: at the first slot, or earlier to check its message. */
+  private scheduleNext(): void {
     const [slot] = this.slots
     const next = this.next()
     if (slot === undefined || next === undefined) return
     const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
-    if (this.lateLine(slotAt) !== undefined) this.lookAt(Number.NEGATIVE_INFINITY)
-    else if (next.wantedUntil.steadyMs <= slotAt) this.lookAt(slotAt - ASKED_AHEAD_MS)
+    if (this.lateLine(slotAt) !== undefined) this.scheduleAt(Number.NEGATIVE_INFINITY)
+    else if (next.wantedUntil.steadyMs <= slotAt) this.scheduleAt(slotAt - CHECK_AHEAD_MS)
     else {
       // While the gate is closed until one of those that were let go has left, the claim may run out.
-      this.lookAt(Math.min(Math.max(slotAt, this.gate.freeAt()), next.until.steadyMs))
+      this.scheduleAt(Math.min(Math.max(slotAt, this.gate.freeAt()), next.until.steadyMs))
     }
   }
 
-  private lookAt(at: number): void {
+  private scheduleAt(at: number): void {
     if (at >= this.timerAt) return
     clearTimeout(this.timer)
     this.timerAt = at
     const now = performance.now()
     // Messages that were claimed in one step are sent in one go.
     const isNow = at <= now + TIMER_MS
-    this.timer = setTimeout(() => this.look(), isNow ? 0 : this.tickAt(at) - now)
+    this.timer = setTimeout(() => this.run(), isNow ? 0 : this.tickAt(at) - now)
   }
 
   private tickAt(at: number): number {
@@ -235,7 +235,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     return Math.ceil(at / tick) * tick
   }
 
-  private look(): void {
+  private run(): void {
     this.timer = undefined
     this.timerAt = Number.POSITIVE_INFINITY
     const { pace, slots } = this
@@ -253,7 +253,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       if (late !== undefined) {
         // All other slots are later still.
         slots.pop()
-        this.goesBack(late.shift())
+        this.returnToLane(late.shift())
         continue
       }
       if (isShared && now - slotAt > lateMs) {
@@ -262,13 +262,13 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
         continue
       }
       if (next.wantedUntil.steadyMs <= slotAt || isOver(next.wantedUntil)) {
-        if (slotAt - ASKED_AHEAD_MS > now + TIMER_MS) break
-        void this.ask(this.takeDoubtful(Math.max(now, slotAt) + ASKED_AHEAD_MS))
+        if (slotAt - CHECK_AHEAD_MS > now + TIMER_MS) break
+        void this.check(this.takeDoubtful(Math.max(now, slotAt) + CHECK_AHEAD_MS))
         continue
       }
       if (isOver(next.until)) {
         this.lineOf(next).shift()
-        this.deps.back(next)
+        this.deps.returnToLane(next)
         continue
       }
       if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
@@ -285,7 +285,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       void this.exchange(missed, pace)
     }
     this.evenOut()
-    this.lookAtFirst()
+    this.scheduleNext()
   }
 
   /** The line whose first message, the earliest claimed of it, may not leave as late as `at`. */
@@ -311,27 +311,27 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   }
 
   /** Checks messages that are in no line. Those that may leave go to the front again. Never rejects. */
-  private async ask(doubtful: readonly Message[]): Promise<void> {
+  private async check(doubtful: readonly Message[]): Promise<void> {
     const before = this.recalls
-    this.asking += doubtful.length
+    this.checking += doubtful.length
     // Without Redis nothing leaves.
-    const answers = await this.deps.askAgain(doubtful).catch(() => [])
-    this.asking -= doubtful.length
+    const answers = await this.deps.checkAgain(doubtful).catch(() => [])
+    this.checking -= doubtful.length
     for (let i = doubtful.length - 1; i >= 0; i -= 1) {
       const [each, answer] = [doubtful[i], answers[i]]
       if (each === undefined) continue
-      each.asked += 1
+      each.rechecks += 1
       if (before !== this.recalls || answer?.wantedUntil === undefined) {
-        this.deps.back(each, answer && 'problem' in answer ? answer.problem : undefined)
-      } else if (each.asked >= MOST_ASKED && isOver(answer.wantedUntil)) {
-        this.deps.back(each)
+        this.deps.returnToLane(each, answer && 'problem' in answer ? answer.problem : undefined)
+      } else if (each.rechecks >= MOST_RECHECKS && isOver(answer.wantedUntil)) {
+        this.deps.returnToLane(each)
       } else {
         each.wantedUntil = answer.wantedUntil
         this.lineOf(each).unshift(each)
       }
     }
     this.evenOut()
-    this.lookAtFirst()
+    this.scheduleNext()
   }
 
   /** Exchanges slots that were missed. Never rejects. */
@@ -346,17 +346,17 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   }
 
   /**
-   * A message without a slot goes back, the latest first; a slot without a message is left unused. Slots that are here are not
-   * given up for those that are being exchanged: fewer may come, and later ones.
+   * A message without a slot goes back, the latest first; a slot without a message is left unused. Keeps the slots in hand
+   * during an exchange, which may return fewer and later ones.
    */
   private evenOut(): void {
     const { transactional, campaigns, slots } = this
-    while (this.waiting() > slots.length + this.exchanging) this.goesBack(campaigns.pop() ?? transactional.pop())
-    slots.splice(this.waiting() + this.asking)
+    while (this.waiting() > slots.length + this.exchanging) this.returnToLane(campaigns.pop() ?? transactional.pop())
+    slots.splice(this.waiting() + this.checking)
   }
 
-  private goesBack(message: Message | undefined): void {
-    if (message !== undefined) this.deps.back(message)
+  private returnToLane(message: Message | undefined): void {
+    if (message !== undefined) this.deps.returnToLane(message)
   }
 
   /** How many messages are in line. */

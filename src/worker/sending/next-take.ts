@@ -36,7 +36,7 @@ const WORTH = 16
 /** How often a woken lane is read for transactional messages although all its slots are taken. */
 const WOKEN_MS = 10
 
-/** What the loop knows of its lane; times as of `performance.now()`. */
+/** The loop's state of its lane. Times are on the clock of `performance.now()`. */
 export interface Known {
   /** It was woken: there may be jobs that it has not read. */
   isUnread: boolean
@@ -58,7 +58,7 @@ export interface Known {
   quickMs: number
 }
 
-/** The lane at this moment; times as of `performance.now()`. */
+/** The lane at this moment. Times are on the clock of `performance.now()`. */
 export interface Moment {
   now: number
   /** The latest slot that this process has for the lane; -Infinity before the first. */

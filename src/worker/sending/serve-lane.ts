@@ -59,17 +59,17 @@ export function serveLane(
         if (slot) send.clock.observe(lane, askedAt, slot.nowMs, performance.now())
         return found
       },
-      askAgain: async (messages) => (latestEntry ? stillWanted(send, latestEntry, messages) : []),
+      checkAgain: async (messages) => (latestEntry ? stillWanted(send, latestEntry, messages) : []),
       leave: (message, turn) => attempts.leave(message, turn),
-      back: (message, problem) => attempts.back(message, problem),
+      returnToLane: (message, problem) => attempts.returnToLane(message, problem),
     },
     lane,
   )
   const attempts = createAttempts(send, {
     slots: () => slots,
     inFlightLimit: () => inFlightLimit,
-    ended,
-    over: ({ message: { run } }) => {
+    settled,
+    closed: ({ message: { run } }) => {
       inFlightLimit.end()
       if (run !== undefined) noteMoved(run)
     },
@@ -103,7 +103,7 @@ export function serveLane(
           reading -= 1
           // With a pace each claim has a slot.
           if (claimed.slot) slots.enter(claimed, claimed.slot, pace)
-          else attempts.back(claimed)
+          else attempts.returnToLane(claimed)
         })
       } finally {
         inFlightLimit.end(reading)
@@ -112,7 +112,7 @@ export function serveLane(
     },
   })
 
-  async function ended({ name, waitsAs, payload }: Candidate, end: AttemptEnd): Promise<void> {
+  async function settled({ name, waitsAs, payload }: Candidate, end: AttemptEnd): Promise<void> {
     if (end.kind === 'done') return
     // The cooldown itself is in Redis, and every claim checks it; this spares the lane claims in the meantime.
     if (end.kind !== 'waits') loop.hold(end.ms)

@@ -123,13 +123,16 @@ export async function settle(
       deps.log.info({ lane }, 'lane.recovered')
     })
   }
-  // The next message asks in its place.
+  // The next message becomes the probe.
   if (message.isProbe && message.isUnasked)
     await bestEffort(deps.log, message.id, () => endLaneCooldown(deps.redis, lane))
   return end
 }
 
-/** What was counted is refunded for a message proven unsent and starts its 24 hours for one that was sent; a place it does not need is freed. */
+/**
+ * Refunds what was counted for a message proven unsent, and starts the 24 hours of one that was sent. Frees a held place that the
+ * message does not need.
+ */
 async function settleCounted(
   { redis, log }: SettleDeps,
   { rules }: DirectoryEntry,
@@ -233,8 +236,8 @@ async function sent(
   const isFirst = sent_after_block < blocked_at
   const noted = isFirst && bestEffort(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
-  // Before the record: dying in between leaves a place for a message that is not held, which a review gives back
-  // (recovery/held-places.ts); nobody would notice a held message without a place, and more would go out than may.
+  // Before the record: dying in between leaves a place for a message that is not held, which recovery/held-places.ts releases.
+  // A held message without a place would go unnoticed, and too many would be sent.
   const keepPlace = () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid))
   if (isHeld) await bestEffort(log, id, () => untilWritten(redis, keepPlace))
   const how = { providerId, firstPollMs, isHeldBack: isHeld, word }
@@ -268,8 +271,8 @@ async function failed(
   const { problem } = outcome
   if (run !== undefined) {
     const acted = await bestEffort(deps.log, id, () => actOn(deps, { lane: id.lane, run }, outcome))
-    // The try counts, so that one message that alone draws such answers fails at last and does not pause it for ever. If the pause
-    // is unknown, the message stays queued as well: the next refusal pauses the campaign.
+    // The try counts, so that a message that alone gets such answers fails in the end instead of pausing the campaign again and
+    // again. If the pause is unknown, the message stays queued as well: the next refusal pauses the campaign.
     if (acted === undefined || acted.isOfCampaign) {
       return messageWaits(deps, message, { problem, retryAfterMs: undefined })
     }

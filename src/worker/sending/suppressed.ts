@@ -13,12 +13,12 @@ import type { DirectoryEntry } from './sender-directory.ts'
  * Whether an opt-out or an erasure can stop this message; if not, nothing needs to be read. People who have opted out get no
  * campaign messages of any kind, and no marketing.
  */
-const isAsked = ({ stopsTransactional }: DirectoryEntry, { message, isMarketing }: Candidate): boolean =>
+const canBeSuppressed = ({ stopsTransactional }: DirectoryEntry, { message, isMarketing }: Candidate): boolean =>
   isMarketing || stopsTransactional || message.run !== undefined
 
 /** Until when a message may leave that is found wanted by a check that is sent now. */
 export const wantedUntilOf = (checks: CheckValidity, entry: DirectoryEntry, message: Candidate): Deadline =>
-  deadlineIn(isAsked(entry, message) ? checks.goodForMs() : Number.POSITIVE_INFINITY)
+  deadlineIn(canBeSuppressed(entry, message) ? checks.goodForMs() : Number.POSITIVE_INFINITY)
 
 /**
  * Which messages of one sender must not be sent, and why: the recipient wants no such message or was erased since its campaign
@@ -31,22 +31,22 @@ export async function suppressedAmong(
   messages: readonly Candidate[],
 ): Promise<ReadonlyMap<Candidate, Problem>> {
   const { account } = entry.sender
-  const asked = messages.filter((each) => isAsked(entry, each))
+  const suppressible = messages.filter((each) => canBeSuppressed(entry, each))
   const suppressed = new Map<Candidate, Problem>()
-  if (asked.length === 0) return suppressed
-  const erasable = asked.filter(({ message }) => message.run !== undefined)
+  if (suppressible.length === 0) return suppressed
+  const erasable = suppressible.filter(({ message }) => message.run !== undefined)
   const [optedOutPlaces] = await Promise.all([
     optedOutAmong(
       redis,
       account,
-      asked.map(({ allNames }) => allNames),
+      suppressible.map(({ allNames }) => allNames),
     ),
     // Since each campaign was made: few were erased at all.
     Promise.all(
       Array.from(bySince(erasable), async ([sinceMs, some]) => {
         const names = some.flatMap(({ allNames }) => allNames)
         const erased = await tombstones.erasedOf(account, names, sinceMs)
-        // Most often nobody; the list itself was cleared of who was erased after it had been made.
+        // Usually empty. People erased after the list was made were also removed from the list.
         for (const each of some) {
           if (isErased(each.message) || (erased.size > 0 && each.allNames.some((name) => erased.has(name))))
             suppressed.set(each, personErased)
@@ -55,7 +55,7 @@ export async function suppressedAmong(
     ),
   ])
   for (const place of optedOutPlaces) {
-    const each = asked[place]
+    const each = suppressible[place]
     if (each !== undefined && !suppressed.has(each)) suppressed.set(each, optedOut)
   }
   return suppressed

@@ -10,9 +10,8 @@ import { formsOf } from '../../kernel/national-forms.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { readNext, releaseRead } from '../../lanes/jobs.ts'
-import { type Claim, type ClaimResult, claimMessages, ignoreUnreplicated } from '../../lanes/messages/claim.ts'
+import { type Claim, type ClaimResult, claimMessages } from '../../lanes/messages/claim.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
-import { setNotSent } from '../../lanes/messages/steps.ts'
 import { type Problem, personErased } from '../../model/messages/outcome.ts'
 import { MOST_PAST_MS, type Pace } from '../../model/messages/pace.ts'
 import type { Names } from '../../model/people/person.ts'
@@ -25,12 +24,11 @@ import type { Candidate } from './candidate.ts'
 import { classify } from './marketing-routes.ts'
 import { nameFiles } from './message-files.ts'
 import { checkRules } from './provider-rules.ts'
-import { deadLetterJob, readJobs } from './read-jobs.ts'
+import { readJobs } from './read-jobs.ts'
 import { type HeldCampaigns, readPlaces } from './read-places.ts'
+import { handleFailedClaim, handleRefusedClaim, putOffMs, takeBackClaims } from './refused-claims.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
-import { waits } from './settle.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
-import { untilWritten } from './until-written.ts'
 
 /** How long a lane waits if its jobs are sealed under a data key that this worker was not started with. */
 const FOREIGN_WAIT_MS = 5_000
@@ -56,9 +54,9 @@ export interface Taken {
   /** How long nothing of the lane is to be claimed (ms). */
   heldMs: number | undefined
   isPaused: boolean
-  /** Until the next delayed job is due, or a campaign that is left out may be looked at again (ms). */
+  /** Ms until the next delayed job is due or a skipped campaign may be read again. */
   dueInMs: number | undefined
-  /** As many messages were read as were asked for: there may be more like them. */
+  /** The read returned its maximum, so there may be more. */
   isFull?: boolean
   /** How long campaigns send nothing (ms), while transactional messages go on. */
   campaignsRestMs?: number
@@ -70,7 +68,7 @@ export interface TakenLane {
   /** Its sender; undefined when it has none. */
   entry: DirectoryEntry | undefined
   pace: Pace
-  /** Campaigns that this worker leaves out for a while. */
+  /** Campaigns that this worker skips for a while. */
   held: HeldCampaigns
   /** The latest slot of the lane that this worker has got; empty before the first. */
   latestSlot: () => string
@@ -89,7 +87,7 @@ export async function takeNext(
   try {
     return await takeAndClaim(deps, from, take, claimed)
   } catch (error) {
-    // This worker is alive, so nothing it read kills its reader. A full Redis accepts the release. Should Redis be away, the
+    // This worker is alive, so nothing that it read is a poison message. A full Redis accepts the release. Should Redis be away, the
     // next read of the lane overwrites what was read, and a stop releases it (lanes.ts).
     await releaseRead(deps.redis, from.lane, deps.worker).catch(() => {})
     throw error
@@ -133,17 +131,17 @@ async function takeAndClaim(
   return taken
 }
 
-/** The campaigns that are still left out. */
+/** The campaigns that are still skipped. */
 function stillHeld(held: HeldCampaigns): readonly number[] {
-  if (held.size === 0) return NOBODY
+  if (held.size === 0) return NO_CAMPAIGNS
   const now = performance.now()
   for (const [run, until] of held) if (until <= now) held.delete(run)
   return [...held.keys()]
 }
 
-const NOBODY: readonly number[] = []
+const NO_CAMPAIGNS: readonly number[] = []
 
-/** Until one of them may be looked at again (ms); undefined when none is left out. */
+/** Ms until one of them may be read again; undefined when none is skipped. */
 const leastHeldMs = (held: HeldCampaigns): number | undefined =>
   held.size === 0 ? undefined : Math.max(1, Math.min(...held.values()) - performance.now())
 
@@ -167,27 +165,27 @@ async function claimAll(
   const [waitingRuns] = await Promise.all([nameFiles(deps, entry, messages), classify(redis, entry, messages)])
   // A campaign waits for its file as a whole, and no other with it.
   for (const [run, ms] of waitingRuns) held.set(run, performance.now() + ms)
-  // From here on, not before: on a busy machine, reading lists and files takes as long as this check is valid.
+  // Starts here: on a busy machine, reading lists and files would use up the time for which this check is valid.
   const checkedAt = performance.now()
   for (const each of messages) each.wantedUntil = wantedUntilOf(checks, entry, each)
   // All of it leaves in one write. A message that waits for a file is not counted.
   const naming = namePeople(redis, entry, messages)
   const ready = messages.filter(({ fileWaitMs }) => fileWaitMs === undefined)
   const checked = checkRules(deps, entry, ready, naming)
-  const [waitNoMore, restMs] = await Promise.all([
+  const [ended, restMs] = await Promise.all([
     endSuppressed(deps, entry, messages, naming),
     checked,
     listPlaces(deps, lane, messages),
   ]).catch(async (error: unknown) => {
-    // What the rules count for these messages, they would count again when the messages are next read.
+    // Refund these counts: the next read of the messages counts them again.
     await checked.catch(() => {})
     await refundAll(deps, entry, ready).catch(() => {})
     throw error
   })
-  await refundAll(deps, entry, waitNoMore)
-  // Of those that wait for a file, jobs are delayed by their claim, and places stay on the lane.
+  await refundAll(deps, entry, ended)
+  // A message that waits for a file: its claim delays a job; a place stays on the lane.
   const stays = ({ waitsAs, fileWaitMs }: Candidate): boolean => waitsAs === 'place' && fileWaitMs !== undefined
-  const wanted = messages.filter((each) => !waitNoMore.has(each) && !each.isResting && !stays(each))
+  const wanted = messages.filter((each) => !ended.has(each) && !each.isResting && !stays(each))
   if (restMs !== undefined) taken.campaignsRestMs = restMs
   if (wanted.length === 0) await releaseRead(redis, lane, reader)
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
@@ -200,7 +198,7 @@ async function claimAll(
   const slots = { latest: latestSlot(), pastMs }
   const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
     async (error: unknown) => {
-      await takeBack(deps, claims)
+      await takeBackClaims(deps, claims)
       await refundAll(deps, entry, wanted).catch(() => {})
       throw error
     },
@@ -227,16 +225,18 @@ async function claimAll(
       refusals.push([each, result])
     }
   }
-  // For all of them before any is handled: the first one ends this step.
+  // Take back all before handling any: handling the first ends this step.
   const away = claims.filter((_claim, i) => isRedisAway(results[i]))
-  await takeBack(deps, away)
+  await takeBackClaims(deps, away)
   await refundAll(
     deps,
     entry,
     refusals.map(([each]) => each),
   )
   for (const [each, result] of refusals) {
-    const heldMs = await (result instanceof Error ? broken(deps, each, result) : refused(deps, each, result))
+    const heldMs = await (result instanceof Error
+      ? handleFailedClaim(deps, each, result)
+      : handleRefusedClaim(deps, each, result))
     if (heldMs !== undefined) taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
     const waitMs = putOffMs(result)
     if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
@@ -260,13 +260,13 @@ async function namePeople(
   const names = await namesToSendTo(redis, sender.account, people)
   return messages.filter((each, i) => {
     const found = names[i]
-    if (found === undefined || isSame(found, each.allNames)) return false
+    if (found === undefined || haveSameNames(found, each.allNames)) return false
     each.names = found
     return true
   })
 }
 
-const isSame = (some: Names, others: Names): boolean =>
+const haveSameNames = (some: Names, others: Names): boolean =>
   some.length === others.length && some.every((name, i) => name === others[i])
 
 /**
@@ -286,39 +286,18 @@ async function listPlaces({ redis, config }: SendDeps, lane: number, messages: r
 function claimOf(each: Candidate): Claim {
   const { id, message, waitsAs, notBefore, names, fileWaitMs } = each
   each.attempt = newAttemptId()
-  const asked = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-  return { id, message: asked, waitsAs, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
-}
-
-/**
- * A claim that Redis answered with an error may have been written all the same, in part: a script that may not use one of its
- * commands breaks off. None of these was sent, and only we know that. Whatever is not claimed under its attempt stays as it is.
- */
-async function takeBack({ redis, config }: SendDeps, claims: readonly Claim[]): Promise<void> {
-  const how = { counts: false, maxTries: config.maxTries, problem: claimFailed }
-  const takeBackOne = ({ id, attempt }: Claim) => setNotSent(redis, id, attempt, how).catch(ignoreUnreplicated)
-  await Promise.all(claims.map((claim) => untilWritten(redis, () => takeBackOne(claim))))
+  const timed = notBefore === undefined ? message : { ...message, sendAt: notBefore }
+  return { id, message: timed, waitsAs, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
 }
 
 /** Refunds what was counted for messages that do not leave after all, at once for all: handling the first may end the step. */
 const refundAll = ({ redis }: SendDeps, { rules }: DirectoryEntry, unsent: Iterable<Candidate>): Promise<unknown> =>
   Promise.all(Array.from(unsent, ({ counted }) => counted && refundCount(redis, rules, counted)))
 
-const claimFailed: Problem = {
-  code: 'claim_failed',
-  sentence: 'Redis refused to note that it is being sent; it is tried again.',
-}
-
-/** How long the claim has delayed the job, if it has: the read of the lane did not include that delay. */
-const putOffMs = (result: ClaimResult | Error): number | undefined =>
-  'verdict' in result && (result.verdict === 'recipient_cooldown' || result.verdict === 'message_waits')
-    ? result.waitMs
-    : undefined
-
 /**
  * Ends messages whose people were erased or have opted out, and returns them. A message that was claimed before, or is past
- * its validity, is not among them: its claim ends it. If it is claimed after all, it is checked again before it leaves. All are asked for
- * under the names that are known at once, and those of `naming` again.
+ * its validity, is not among them: its claim ends it. If it is claimed after all, it is checked again before it leaves. Checks
+ * all messages under the names already known, then those of `naming` again.
  */
 async function endSuppressed(
   deps: SendDeps,
@@ -348,42 +327,4 @@ async function endSuppressedOne(
   }
   const why = problem.code === personErased.code ? 'erased' : 'opted_out'
   return finalizeUnsent(redis, id, why, payload(), config.retentionMs)
-}
-
-/** Handles a refused claim; returns how long the whole lane waits (ms), if it does. */
-async function refused(deps: SendDeps, candidate: Candidate, result: ClaimResult): Promise<number | undefined> {
-  const { redis, lanes, config, log } = deps
-  const { id, name, waitsAs, payload } = candidate
-  switch (result.verdict) {
-    case 'lane_cooldown':
-    case 'too_early':
-      return result.waitMs
-    case 'taken':
-      return undefined
-    case 'recipient_cooldown':
-    case 'message_waits':
-      if (waitsAs === 'job') return undefined
-      // It waits as a job from now on. Dying in between leaves the place, which another worker takes.
-      if (result.verdict === 'recipient_cooldown') await waits(redis, id, result.waitMs)
-      await lanes.add(name, payload(), result.waitMs)
-      return undefined
-    case 'gone':
-    case 'dead':
-      await finalizeUnsent(redis, id, result.verdict, payload(), config.retentionMs)
-  }
-  // If one must not leave, there may be thousands. Of places only some seconds' worth wait; jobs are cleared away.
-  if (waitsAs === 'place') return undefined
-  log.info({ message: name, verdict: result.verdict, state: result.state }, 'attempt.refused')
-  const mustNotLeave = result.state === 'expired' || result.state === 'cancelled'
-  if (result.verdict === 'stopped' || mustNotLeave) deps.clearLane(id.lane, candidate.message.class)
-  return undefined
-}
-
-/** The claim failed. Rejects when Redis is away. */
-async function broken(deps: SendDeps, { id, name, waitsAs, payload }: Candidate, error: Error): Promise<undefined> {
-  if (isRedisAway(error)) throw error
-  if (waitsAs === 'job') return deadLetterJob(deps, id.lane, name, error.message).then(() => undefined)
-  // Whatever is wrong with it, a job of its own ends as a dead letter with this error.
-  deps.log.error({ message: name, err: error }, 'campaign.message_broken')
-  return deps.lanes.add(name, payload()).then(() => undefined)
 }

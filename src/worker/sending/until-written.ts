@@ -9,7 +9,7 @@ import { isRedisAway } from '../../redis/errors.ts'
 
 /** All steps that wait are tried again at the same moments, so that they are batched. */
 const AGAIN_MS = 250
-/** By then somebody has mended Redis; afterwards the sweep decides. Until then the messages keep their places. */
+/** Time to repair Redis. Until then the messages stay in flight; after that the sweep decides. */
 const MOST_MS = 10 * 60_000
 
 /**
