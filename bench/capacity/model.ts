@@ -84,7 +84,7 @@ export const SENDER_PACE = 80
 /** Of a core's time that is planned with: beyond it waits grow. */
 export const TARGET = 0.6
 /** Of a node's memory that may be filled: rewriting its append-only file takes a part of the rest. */
-export const FILLED = 0.6
+const FILLED = 0.6
 /** Memory of Redis besides records: campaigns, index, history, queues. Measured share, `npm run bench -- campaign find`. */
 const BESIDES_RECORDS = 1.15
 /**

@@ -30,7 +30,8 @@ import {
 
 /**
  * A sender as `addSender` takes it, checked before: `number` in digits with country code, `rate` in messages per
- * second, `sealedToken` from `Seal.encrypt`, sealed to the sender's id and address. An empty `name` or `phoneNumberId` means that it has none.
+ * second, `sealedToken` from `Seal.encrypt`, sealed to the sender's id and address. An empty `name` or `phoneNumberId` means that it
+ * has none.
  */
 export interface NewSender {
   /** An id reserved before (newSenderId). */

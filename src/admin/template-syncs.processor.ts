@@ -111,7 +111,7 @@ async function planSyncs(deps: SyncDeps, nowMs: number): Promise<void> {
 async function refreshOld({ redis }: SyncDeps, nowMs: number): Promise<void> {
   for (const synced of await plannedSyncs(redis)) {
     const sync = await findTemplateSync(redis, synced).catch(unlessCorrupt)
-    // Of a broken record there is no end to know; its sync itself says so in the log, when it is due.
+    // A broken record has no readable end; its sync logs that when it is due.
     if (sync?.state === 'done' && (sync.ended_at ?? 0) < nowMs - FRESH_MS) await setSyncDue(redis, synced, nowMs)
   }
 }

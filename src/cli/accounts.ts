@@ -78,7 +78,9 @@ export const verbs: readonly Verb[] = [
 
   verb({
     usage: 'set <id> <setting> <value>',
-    summary: `change a setting: ${allNames.join(', ')}; or add a secret of its webhooks, from standard input: ${WEBHOOK_SECRETS.join(', ')}`,
+    summary:
+      `change a setting: ${allNames.join(', ')}; ` +
+      `or add a secret of its webhooks, from standard input: ${WEBHOOK_SECRETS.join(', ')}`,
     act: 'account.set',
     example: '1 policy.campaign at_least_once',
     values: {

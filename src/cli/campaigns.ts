@@ -218,7 +218,9 @@ async function confirmRun(context: CommandContext, campaign: Campaign, plan: Run
   }
   const [made, source] = [idOf(earlier), idOf(campaign)]
   await confirm(context, {
-    sentence: `${made} was made for the ${plan.class.replace('_', ' ')} recipients of ${source} already, and another one sends to all of them again: ${planText(plan)}`,
+    sentence:
+      `${made} was made for the ${plan.class.replace('_', ' ')} recipients of ${source} already, ` +
+      `and another one sends to all of them again: ${planText(plan)}`,
     otherwise: `Resume ${made} with a class for those it did not reach, or confirm with --yes.`,
     declined,
   })

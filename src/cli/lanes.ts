@@ -137,7 +137,9 @@ export const verbs: readonly Verb[] = [
 export async function confirmRate(context: CommandContext, rate: number, granted: number): Promise<void> {
   if (rate <= granted) return
   await confirm(context, {
-    sentence: `WhatsApp takes ${granted.toLocaleString('en')} messages a second from this number, as far as it has reported; of ${rate.toLocaleString('en')} it refuses some, and the lane cools down`,
+    sentence:
+      `WhatsApp takes ${granted.toLocaleString('en')} messages a second from this number, as far as it has reported; ` +
+      `of ${rate.toLocaleString('en')} it refuses some, and the lane cools down`,
     declined: 'The rate is what it was.',
   })
 }

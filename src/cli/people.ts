@@ -49,7 +49,9 @@ export const verbs: readonly Verb[] = [
       const { data } = shown.parse(JSON.parse(text))
       const contact = data.contact === null ? 'No contact' : 'A contact'
       const optOut = data.opt_out === null ? 'no opt-out' : 'an opt-out'
-      const rest = `${optOut}, ${counted(data.messages.length, 'message')}, ${counted(data.campaigns.length, 'campaign')}${data.files.length > 0 ? `, ${counted(data.files.length, 'file')} of the gallery` : ''}`
+      const files = data.files.length > 0 ? [`${counted(data.files.length, 'file')} of the gallery`] : []
+      const counts = [counted(data.messages.length, 'message'), counted(data.campaigns.length, 'campaign'), ...files]
+      const rest = [optOut, ...counts].join(', ')
       const known = data.names.length > 1 ? `Known as ${data.names.join(' and ')}. ` : ''
       return { json: data, text: `${known}${contact}, ${rest}. All of it: --json.` }
     },

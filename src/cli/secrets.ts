@@ -32,5 +32,6 @@ function unreadableSentence({ sealed, fresh, unreadable }: Rotation): string {
   const names = unreadable.slice(0, NAMED_MAX).map(({ kind, id }) => `${kind} ${id}`)
   const more = unreadable.length > NAMED_MAX ? ' and others' : ''
   const mend = 'add the key that they were sealed under, or set them again (`senders renew`, `accounts set`)'
-  return `${sealed} secrets were sealed anew, ${fresh} had the first key before; ${unreadable.length} cannot be opened (${names.join(', ')}${more}): ${mend}.`
+  const failed = `${unreadable.length} cannot be opened (${names.join(', ')}${more}): ${mend}`
+  return `${sealed} secrets were sealed anew, ${fresh} had the first key before; ${failed}.`
 }

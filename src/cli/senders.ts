@@ -77,7 +77,8 @@ export const verbs: readonly Verb[] = [
     summary: 'add a number to an account; its first one becomes the default',
     act: 'sender.create',
     example:
-      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.facebook.com --phone-number-id 1065550100 --waba-id 1022901293 --token - < token.txt',
+      '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.facebook.com ' +
+      '--phone-number-id 1065550100 --waba-id 1022901293 --token - < token.txt',
     values: {
       account: option(accountId, 'id', 'account that owns the number'),
       number: option(phoneNumber, 'number', 'full international number'),

@@ -10,7 +10,7 @@ import type { Redis } from '../redis/connect.ts'
 import { type BookAnswer, bookNames, bookWaitMs, outcomeOf } from './contact-book.ts'
 import { countBookTry, type Erasure, endBook, noteBook } from './erasures.ts'
 
-/** Businesses at WhatsApp that one account may have numbers of; more are not asked. */
+/** Businesses at WhatsApp that one account may have numbers of; the rest are skipped. */
 const MOST_ASKED = 20
 const ANSWER_BYTES = 64 * 1024
 /** How long WhatsApp may take; at the first try the erasure waits for it. */

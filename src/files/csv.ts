@@ -35,8 +35,9 @@ const PIECES_WEIGH = Number.POSITIVE_INFINITY
 const PIECE_BYTES = 1_024
 
 /**
- * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an EndlessRecordError after all records before
- * that one, and whatever reading the bytes throws. `separator` is called once the first bytes have come.
+ * The records, the header among them; empty lines are left out. The event loop gets a turn every few hundred of them. Throws an
+ * EndlessRecordError after all records before that one, and whatever reading the bytes throws. `separator` is called once the first
+ * bytes have come.
  */
 export async function* csvRecords(
   source: AsyncIterable<Buffer>,

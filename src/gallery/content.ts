@@ -1,8 +1,8 @@
 // The bytes of gallery files, stored once per content: the same bytes may be files of several accounts.
 //
-// A hash whose file was removed is remembered, and one whose file is being added, until it is. An hour later, when no upload of that time is still under way, all files
-// are searched for it, and without one the content goes. An upload of the same content in between takes the hash off
-// again, and waits while the content is being removed (`claimContent`).
+// The hash of a removed file is noted; so is that of a file being added, until it is recorded. After an hour, when no such upload is
+// still running, content that no file has is removed. An upload of the same content in between removes the note, and waits while the
+// content is being removed (`claimContent`).
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileStore } from '../files/store.ts'
 import { redisNowMs } from '../redis/clock.ts'
@@ -35,7 +35,7 @@ export async function noteWithoutFile(redis: Redis, hash: string): Promise<numbe
 
 const recordedScript = defineScript(import.meta.url, 'gallery-content-recorded')
 
-/** A file with this content was recorded: nobody need look, unless somebody has noted anew since `atMs` that one has gone. */
+/** A file with this content was recorded: removes the note, unless it was renewed after `atMs` because a file was removed. */
 export async function noteRecorded(redis: Redis, hash: string, atMs: number): Promise<void> {
   await recordedScript(redis, { withoutFile: rootKeys.contentWithoutFile }, { hash, atMs })
 }

@@ -56,7 +56,8 @@ export const PLAIN_PROVIDER =
 
 /** Refuses a cloud-api sender without a secret for its webhooks in production: no part would start. */
 export const UNVERIFIED_WEBHOOKS =
-  'nothing would verify its webhooks; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of the account (`accounts set <id> webhook.app_secret -`), first'
+  'nothing would verify its webhooks; set LANEWAY_CLOUD_API_APP_SECRET, ' +
+  'or a secret of the account (`accounts set <id> webhook.app_secret -`), first'
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)

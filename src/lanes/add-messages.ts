@@ -118,8 +118,9 @@ export interface LaneJob {
 
 /**
  * Adds the messages that are to be `indexed` to the lane's index, for `retentionMs` after their validity, then jobs
- * called `name` to its queue, except those that are there, and takes these `places` off the lane, for which they stand. Rejects when Redis is away or full: then none was added, or
- * all were and the answer was lost. Rejects with a LaneClosedError, and adds none, once the lane's sender was removed.
+ * called `name` to its queue, except those that are there, and removes the `places` that they replace from the lane. Rejects
+ * when Redis is away or full: then none was added, or all were and the answer was lost. Rejects with a LaneClosedError, and
+ * adds none, once the lane's sender was removed.
  */
 export async function addJobs(
   redis: Redis,

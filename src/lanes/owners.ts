@@ -3,15 +3,15 @@
 // coordinator is needed. A worker that starts or dies moves only the lanes that it will serve or has served. Pure.
 
 /** One may die and the lane goes on. */
-const LEAST_WORKERS = 2
+const MIN_WORKERS = 2
 /**
  * Up to so many lanes in all, every worker serves every lane. Beyond that the connections cost more than they are worth.
  */
-const LANES_EACH = 200
+const LANES_SERVED_BY_ALL = 200
 /** A request takes less than this (seconds), as a rule: what a lane has in flight is its rate times this. */
 const REQUEST_SECONDS = 1
-/** Of what a worker may have in flight on a lane, so much is counted with. */
-const FILLED = 0.8
+/** The share of a worker's in-flight limit that a lane can rely on. */
+const USABLE_SHARE = 0.8
 
 /** The workers with their seeds. Workers that know the same workers compute the same ranks. */
 export type Line = readonly { worker: string; seed: number }[]
@@ -35,15 +35,15 @@ export function rankInLine(lane: number, self: string, line: Line): number {
 
 /** How many workers serve each lane by default: at least two, all while there are few lanes. */
 export const serversOfEach = (workers: number, lanes: number): number =>
-  Math.max(LEAST_WORKERS, Math.floor((workers * LANES_EACH) / Math.max(1, lanes)))
+  Math.max(MIN_WORKERS, Math.floor((workers * LANES_SERVED_BY_ALL) / Math.max(1, lanes)))
 
 /** How many workers a lane of `rate` a second needs, each with `maxInFlight` requests in flight at most. */
 export const serversForRate = (rate: number, maxInFlight: number): number =>
-  Math.ceil((rate * REQUEST_SECONDS) / (maxInFlight * FILLED))
+  Math.ceil((rate * REQUEST_SECONDS) / (maxInFlight * USABLE_SHARE))
 
 /** The same from what one of `servers` has in flight: they share the load evenly, so the others have as much. */
 export const serversForLoad = (inFlight: number, servers: number, maxInFlight: number): number =>
-  Math.ceil((inFlight * servers) / (maxInFlight * FILLED))
+  Math.ceil((inFlight * servers) / (maxInFlight * USABLE_SHARE))
 
 /** FNV-1a. */
 function seedOf(text: string): number {

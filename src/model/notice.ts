@@ -28,7 +28,7 @@ export const noticeSchema = z.object({
 })
 export type Notice = z.infer<typeof noticeSchema>
 
-/** A notice as it is shown. */
+/** The public form of a notice. */
 export const noticeDocumentSchema = z
   .strictObject({
     id: z.string(),

@@ -13,7 +13,7 @@ export const RULE_WAIT_REASONS = ['person_capped', 'portfolio_limit', 'held'] as
 /** What all campaigns of a sender may wait for: `lane_cooldown` while its number is held back for spam. */
 export const CAMPAIGNS_WAIT_REASONS = [...RULE_WAIT_REASONS, 'lane_cooldown'] as const
 
-/** A portfolio as it is shown. */
+/** The public form of a portfolio. */
 export const portfolioDocumentSchema = z
   .strictObject({
     id: z.int(),

@@ -1,5 +1,5 @@
-// Held places: how many messages may be out while WhatsApp holds some back to see how people like their template. A message has a place from
-// its claim until its answer, and one that WhatsApp holds until the hold ends.
+// Held places: how many messages may be out while WhatsApp holds some back to measure how people react to their template. A message
+// has a place from its claim until its answer, and one that WhatsApp holds until the hold ends.
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys, rulesKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'

@@ -42,7 +42,9 @@ export async function spentWaits(redis: Redis, { portfolio }: RulesOwner): Promi
 const limitWaits = (until: number): RuleWaits => ({
   why: 'portfolio_limit',
   until,
-  sentence: `The portfolio has written to as many people as it may in 24 hours; the next place is free at ${new Date(until).toISOString()}.`,
+  sentence:
+    'The portfolio has written to as many people as it may in 24 hours; ' +
+    `the next place is free at ${new Date(until).toISOString()}.`,
 })
 
 /** Why campaigns send nothing for now. */

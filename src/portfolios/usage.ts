@@ -40,7 +40,7 @@ export async function peopleAllowed(
   return { now: Math.max(0, a_day - used), a_day }
 }
 
-/** A portfolio as it is shown. */
+/** The public form of a portfolio. */
 export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}): Promise<PortfolioDocument> {
   const { id, account, name, daily_limit, reserve_percent } = portfolio
   const [{ used, freeAtMs }, { count: held }] = await Promise.all([

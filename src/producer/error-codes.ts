@@ -29,7 +29,8 @@ export const ERRORS = {
     no_rows_expected: 'The recipients of this campaign are contacts, not uploaded rows.',
     template_not_approved: 'The template flash_sale is not approved any more.',
     template_changed:
-      'The template flash_sale has changed and does not fit this campaign any more: template.components: a HEADER component is missing: the header is of kind image.',
+      'The template flash_sale has changed and does not fit this campaign any more: ' +
+      'template.components: a HEADER component is missing: the header is of kind image.',
     account_required: {
       message: 'Name the account that you act for in the header x-laneway-account: this key is of no account.',
       path: 'x-laneway-account',

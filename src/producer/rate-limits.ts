@@ -1,6 +1,6 @@
-// Rate limits: 429 for requests that exceed them, and the remaining quota in every answer (rate-headers.ts). The counters are in Redis, so that a limit
-// holds over all producers: rate-limiter-flexible counts in windows of a second. Refusals need no Redis, since a reached limit is cached
-// until its window ends.
+// Rate limits: 429 for requests that exceed them, and the remaining quota in every answer (rate-headers.ts). The counters are in Redis,
+// so that a limit holds over all producers: rate-limiter-flexible counts in windows of a second. Refusals need no Redis, since a reached
+// limit is cached until its window ends.
 //
 // Without Redis each producer applies the rate by itself: an outage of the counters must not shut everybody out, and requests that need
 // Redis get 503 anyway.

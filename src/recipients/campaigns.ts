@@ -162,8 +162,8 @@ export type MoveResult =
   | { kind: 'moved' | 'refused' | 'closed'; state: Campaign['state']; epoch: number }
 
 /**
- * Moves the campaign by the table of states; an ended one is kept for `keepMs` from then on. Of one that ceases to run nothing waits on its
- * lane any more.
+ * Moves the campaign by the table of states; an ended one is kept for `keepMs` from then on. When it stops running, its places
+ * leave the lane.
  */
 export async function moveCampaign(
   redis: Redis,

@@ -1,4 +1,4 @@
-// Finds unclaimed messages of campaigns, of which nothing but their place in the list is stored. Their id names the start of their
+// Finds unclaimed messages of campaigns, whose only stored trace is their place in the list. Their id names the start of their
 // campaign and that place.
 
 import type { FileStore } from '../files/store.ts'
@@ -18,7 +18,7 @@ export interface ListSettings {
   validityMs: { campaign: number }
 }
 
-/** The content of a message that waits in a running campaign that has come to its place; else undefined. */
+/** The content of a message whose running campaign has reached its place; else undefined. */
 export async function findUnclaimed(
   redis: Redis,
   id: MessageId,

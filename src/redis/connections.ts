@@ -135,7 +135,7 @@ export class CorkedCluster extends Cluster {
 }
 
 const ASK_EVERY_MS = 1_000
-/** A Sentinel that has not answered for this long is asked over a new connection: the kernel gives up only after minutes. */
+/** A Sentinel that has not answered for this long gets a new connection, since the kernel gives up only after minutes. */
 const SILENT_MS = 3 * ASK_EVERY_MS
 
 /**

@@ -165,7 +165,7 @@ export const rulesKeys = (lane: number, portfolio?: number) => {
   return {
     /** STRING until when (ms) a person gets no marketing; `name`: of the person, see kernel/sealed.ts. */
     cap: (name: string) => `${prefix}:cap:${name}`,
-    /** STRING that is there while anybody may be capped or anything held: else nothing of that need be asked. */
+    /** STRING that is there while anybody may be capped or anything held: without it these checks are skipped. */
     active: `${prefix}:strict`,
     /** ZSET message → until when (ms) it has a place among those that WhatsApp may hold. */
     held: `${prefix}:held`,
@@ -241,7 +241,7 @@ export const nextPollKey = (lane: number): string => `${lanePrefix(lane)}:poll-r
 export const laneCooldownKey = (lane: number): string => `${lanePrefix(lane)}:rest`
 /** STRING `code|sentence`: what began the cooldown of a lane; ends with it. */
 export const laneCooldownReasonKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.reason}`
-/** STRING `ms|code|sentence` that is there while a lane may be asked with one message at a time. */
+/** STRING `ms|code|sentence` that is there while one message at a time probes the lane. */
 export const laneProbeKey = (lane: number): string => `${laneCooldownKey(lane)}${SUFFIX.probe}`
 /** STRING: the cooldown of one recipient of the lane; `name`: of the person, see kernel/sealed.ts. */
 export const recipientCooldownKey = (lane: number, name: string): string => `${lanePrefix(lane)}:rest:${name}`

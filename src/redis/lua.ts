@@ -210,8 +210,9 @@ function headOf(script: string, source: string): Taken & { each: Taken } {
     at.replace(' + 0', ''),
   )
   const keysAt = (where: string) => {
-    const code = source.split('\n').find((line) => line.endsWith(` = unpack(KEYS${where})`))
-    return code === undefined ? [] : code.trim().slice('local '.length, code.trim().indexOf(' =')).split(', ')
+    const end = source.indexOf(` = unpack(KEYS${where})\n`)
+    const code = source.slice(source.lastIndexOf('local ', end) + 'local '.length, end)
+    return end === -1 ? [] : code.split(/,\s+/)
   }
   const argumentsOf = (packed: string) => {
     const code = new RegExp(`^ *local ([\\w,\\s]+?)\\s+=\\s+unpack\\(${packed}, 1, (\\d+)\\)$`, 'm').exec(source)

@@ -51,13 +51,16 @@ async function lossesOf(redis: Redis): Promise<RedisSetting[]> {
   const found: RedisSetting[] = []
   const evicted = await evictedKeys(redis)
   if (evicted > 0) {
-    const sentence = `Redis has evicted ${evicted} ${evicted === 1 ? 'key' : 'keys'} since it was started: messages, keys or accounts may be gone.`
+    const keys = `${evicted} ${evicted === 1 ? 'key' : 'keys'}`
+    const sentence = `Redis has evicted ${keys} since it was started: messages, keys or accounts may be gone.`
     found.push({ name: 'evicted_keys', ok: false, sentence })
   }
   const offMs = clockOffMs(redis)
   if (offMs !== 0) {
     const by = `${(Math.abs(offMs) / 3_600_000).toFixed(1)} hours ${offMs > 0 ? 'ahead' : 'back'}`
-    const sentence = `The clock of Redis has leapt ${by}: nothing is sent or expires until it is right, or for an hour. If it is right now, run lanes trust-clock.`
+    const sentence =
+      `The clock of Redis has leapt ${by}: nothing is sent or expires until it is right, or for an hour. ` +
+      'If it is right now, run lanes trust-clock.'
     found.push({ name: 'clock', ok: false, sentence })
   }
   return found
@@ -77,7 +80,8 @@ async function stoppingOf(nodes: readonly RedisNode[]): Promise<RedisSetting[]> 
   )
   if (!isStopping) return []
   const sentence =
-    'Redis has save set and stop-writes-on-bgsave-error yes: a snapshot that fails stops everything. Set save "": the append-only file keeps all.'
+    'Redis has save set and stop-writes-on-bgsave-error yes: a snapshot that fails stops everything. ' +
+    'Set save "": the append-only file keeps all.'
   return [{ name: 'save', ok: false, sentence }]
 }
 

@@ -14,7 +14,7 @@ import { isCluster, primariesOf, type Redis, serverOf } from './connect.ts'
 import { replyError } from './errors.ts'
 import { clockDoubtKey } from './keys.ts'
 
-/** A clock that is off by less was set right, or will be: whatever waits, waits no longer than that. */
+/** Smaller errors are accepted: nothing waits longer than this because of them. */
 export const LEAP_MS = 2 * 3_600_000
 /** Doubts last so long unless a person ends them. */
 export const DOUBT_MS = 3_600_000

@@ -60,17 +60,19 @@ async function senderFaults({ cloudApi }: Pick<Config, 'cloudApi'>, redis: Redis
   const plain = all.filter((sender) => isPlainAddress(sender.base_url))
   if (plain.length > 0) {
     faults.push(
-      `LANEWAY_ENV is production: the base URL of ${named(plain)} begins with http://, so their tokens would be sent in clear; give them one with https:// (\`senders renew\`).`,
+      `LANEWAY_ENV is production: the base URL of ${named(plain)} begins with http://, so their tokens would be sent in clear; ` +
+        'give them one with https:// (`senders renew`).',
     )
   }
   if (cloudApi.appSecret !== undefined) return faults
-  const deaf = []
+  const unverified = []
   for (const sender of all.filter(({ provider }) => provider === 'cloud-api')) {
-    if (!(await hasWebhookSecret(redis, sender.account))) deaf.push(sender)
+    if (!(await hasWebhookSecret(redis, sender.account))) unverified.push(sender)
   }
-  if (deaf.length > 0) {
+  if (unverified.length > 0) {
     faults.push(
-      `LANEWAY_ENV is production: nothing verifies the webhooks of ${named(deaf)}; set LANEWAY_CLOUD_API_APP_SECRET, or a secret of their account (\`accounts set <id> webhook.app_secret -\`).`,
+      `LANEWAY_ENV is production: nothing verifies the webhooks of ${named(unverified)}; ` +
+        'set LANEWAY_CLOUD_API_APP_SECRET, or a secret of their account (`accounts set <id> webhook.app_secret -`).',
     )
   }
   return faults

@@ -73,7 +73,8 @@ async function waitForEnd(
   const orphan = holder.parent !== 0 && alive.parent !== holder.parent
   if (holder.state === 'running' && !orphan) {
     throw new StartError(
-      `Another Laneway is already running on the data folder ${dataDir} (process ${holder.pid}); stop it, or set LANEWAY_DATA_DIR to another folder.`,
+      `Another Laneway is already running on the data folder ${dataDir} (process ${holder.pid}); ` +
+        'stop it, or set LANEWAY_DATA_DIR to another folder.',
     )
   }
   say(`Waiting for the previous Laneway (process ${holder.pid}) to stop ...`)

@@ -37,12 +37,14 @@ const laneSchema = z
     spark: z.array(amount).length(SPARK_POINTS).describe('The same per 10 s of the last five minutes.'),
     dead_letters: count,
     in_flight: count.describe(
-      'Being sent, as the workers that serve it said last, every 3 s. While none serves it, counted in Redis: above 64 in doubt at once, an estimate.',
+      'Being sent, as the workers that serve it said last, every 3 s. ' +
+        'While none serves it, counted in Redis: above 64 in doubt at once, an estimate.',
     ),
     answer_p50_s: amount
       .nullable()
       .describe(
-        'Half of the answers of the provider took no longer, in the last minute; of several workers the slowest. Null without an answer in that time.',
+        'Half of the answers of the provider took no longer, in the last minute; of several workers the slowest. ' +
+          'Null without an answer in that time.',
       ),
     answer_p99_s: amount.nullable().describe('The same of 99 in 100.'),
     bound: z.enum(LANE_BOUNDS).describe('What keeps it from having more in flight.'),

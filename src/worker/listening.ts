@@ -1,6 +1,6 @@
-// The connection over which a worker gets wakes. After it has subscribed nothing goes out on it, so it would never show that it is half
-// open, as behind a firewall that forgot it: no wake would come any more, and messages for an empty lane would wait until the worker is
-// restarted, with every worker behind that firewall.
+// The connection over which a worker gets wakes. After subscribing it sends nothing, so it would not notice that it is half open, for
+// example when a firewall dropped it. No wake would arrive, and messages for an empty lane would wait until a restart, in every worker
+// behind that firewall.
 import { isCluster, type Redis } from '../redis/connect.ts'
 import { isRedisAway, RedisUnavailableError, withTimeout } from '../redis/errors.ts'
 

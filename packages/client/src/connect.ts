@@ -12,7 +12,7 @@ import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
 import { askOne, type Lifetime, newLifetime, type Reply, type Transport, type WaitOptions } from './transport.ts'
 
 const OUTCOME_LIMIT_MS = 60_000
-/** Messages asked for at once, few enough that the last is not late for its answer; and so many such lots at a time. */
+/** Messages per lookup, few enough to be answered in time; and lookups at once. */
 const LOT = 500
 const LOTS_AT_ONCE = 2
 

@@ -70,8 +70,8 @@ export async function uploadRecipients(
 }
 
 /**
- * Counts the file that the campaign's record names in place of one of `refused` bytes; while the store is away, the bytes `before` that one.
- * Changes nothing where another upload has counted its own since: that one is refused too, or named. Dying before this leaves the
+ * Counts the file that the campaign's record names in place of one of `refused` bytes; while the store is away, the bytes `before`
+ * that one. Changes nothing where another upload has counted its own since: that one is refused too, or named. Dying before this leaves the
  * wrong count until the next upload, or until the campaign is gone.
  */
 async function countNamedFile(

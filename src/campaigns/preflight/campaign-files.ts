@@ -52,7 +52,8 @@ export async function uploadFiles(
   const links = recipients > MANY ? filesNamedBy(content, 'link') : []
   if (links.length > 0 && (await cachedSender(redis, campaign.lane))?.provider === 'cloud-api') {
     const message =
-      'WhatsApp fetches this link for each message and fails those whose server throttles it (131053); a file of the gallery is uploaded once'
+      'WhatsApp fetches this link for each message and fails those whose server throttles it (131053); ' +
+      'a file of the gallery is uploaded once'
     warnings.push(...links.map((path) => ({ path, message })))
   }
   return { problems, warnings, files }

@@ -238,7 +238,7 @@ export async function moveCursors(
   return (await moveScript(redis, { cursors: keys.cursors(id), endpoint: keys.endpoint(id) }, { moves: list })) === 1
 }
 
-/** An endpoint as it is shown. */
+/** The public form of an endpoint. */
 export const endpointDocument = (endpoint: Endpoint): EndpointDocument => ({
   id: endpoint.id,
   account: endpoint.account,

@@ -13,7 +13,7 @@ export interface KeptMessage extends Omit<MessageRecord, 'history' | 'others'> {
   history: readonly HistoryEvent[]
 }
 
-/** How much is read: all of it; how far it has come; what events say of it. */
+/** How much is read: everything, only the progress, or only the facts that events need. */
 export interface Views {
   whole: KeptMessage
   progress: Progress

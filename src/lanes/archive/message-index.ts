@@ -118,7 +118,7 @@ export async function indexReceived(
 
 /**
  * Keeps these messages in the index until `untilMs` and the retention at least: those that are sent again live longer
- * than was known when they were accepted. Costs nothing but a longer life of the segments that they stand in.
+ * than was known when they were accepted. The only cost: their segments live longer.
  */
 export async function keepIndexed(
   redis: Redis,

@@ -10,7 +10,7 @@ export function lettersOf(state: State): { once: string; repeated: string } {
     case 'unknown':
       return { once: letter, repeated: [letter, ...unsent].join('') }
     case 'expired':
-      // What waits past its validity is shown as expired before anybody has come to say so.
+      // What waits past its validity is shown as expired before a step records it.
       return { once: letter + LETTERS.queued, repeated: LETTERS.queued }
     default:
       return { once: letter, repeated: unsent.includes(letter) ? '' : letter }

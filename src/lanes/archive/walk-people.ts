@@ -1,5 +1,5 @@
-// Walks over all messages of a lane that may be to or from some people: beside each id in the index stand four bytes of its
-// person. The message itself has the last word, since one person in four billion others has the same four.
+// Walks over all messages of a lane that may be to or from some people: the index stores a four-byte hash of the person beside each
+// id. Two people may share a hash (1 in 4 billion), so check the message.
 import { acceptedAtMs, ID_BYTES, PERSON_HASH_BYTES, packPlace, timeOf, unpackUlid } from '../../kernel/message-id.ts'
 import { indexHashesOf } from '../../kernel/sealed.ts'
 import type { Redis } from '../../redis/connect.ts'

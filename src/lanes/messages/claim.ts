@@ -63,9 +63,9 @@ export interface SlotTerms {
 
 /**
  * The result of a claim. `stopped`: its campaign does not run. `gone`: its campaign knows that it was claimed before, and its record is
- * gone. `dead`: it has a job that is a dead letter. `finalizeUnsent` ends these two. `taken`: it does not wait any more. For `waitMs` the lane or the recipient may be in a cooldown, the
- * message delayed, or its slot too far ahead. With a pace, a claimed message waits for its slot. `isProbe`: the others of the lane
- * wait for its end.
+ * gone. `dead`: it has a job that is a dead letter. `finalizeUnsent` ends these two. `taken`: no longer waiting. `waitMs`: how long to
+ * wait, because of a cooldown of the lane or the recipient, a delay of the message, or a slot too far ahead. With a pace, a claimed
+ * message waits for its slot. `isProbe`: the others of the lane wait for its end.
  */
 export type ClaimResult =
   | { verdict: Verdict | 'stopped' | 'gone' | 'taken' | 'dead'; state: State; slot?: Slot; isProbe?: boolean }

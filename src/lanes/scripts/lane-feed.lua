@@ -23,7 +23,7 @@ for i = 1, #spans, 2 do
   for place = spans[i], spans[i] + spans[i + 1] - 1 do names[#names + 1] = run .. '/' .. place end
 end
 local isEmpty = redis.call('EXISTS', places) == 0
--- Everybody has had what was theirs: turns begin anew.
+-- No place waits: start the turns again at 0.
 if isEmpty then redis.call('DEL', turns) end
 local latest = redis.call('ZMSCORE', turns, run, 'now')
 local turn = math.max(tonumber(latest[1] or 0), tonumber(latest[2] or 0))

@@ -66,7 +66,7 @@ for i = 1, #reading, 2 do
   if reading[i] ~= by and nowMs - ms > STALE_MS then
     redis.call('HDEL', readers, reading[i])
     local count, last = 0, nil
-    -- What was cancelled stays in it, so that it begins anew now and then.
+    -- Entries of cancelled messages are never removed, so clear it when it is full.
     if redis.call('HLEN', deaths) > MOST_DEATHS then redis.call('DEL', deaths) end
     for id in string.gmatch(ids, '%S+') do
       redis.call('HSETNX', deaths, id, 0)

@@ -25,7 +25,8 @@
 -- state and recipients without an outcome of each active campaign}; what is not there is ''. The numbers share one
 -- string: reading a list of them takes a client three times as long.
 -- constants
-local waiting, prioritized, delayed, active, deadLetters, meta, places, cooldown, cooldownReason, inDoubt, requeueable, polls, reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
+local waiting, prioritized, delayed, active, deadLetters, meta, places, cooldown, cooldownReason, inDoubt, requeueable, polls,
+  reopened, slots, activeCampaigns, campaigns, records = unpack(KEYS)
 -- In these states a message has not ended.
 local OPEN = QUEUED .. SENDING .. UNCONFIRMED
 -- Bounds of what is read: this script must take no more than microseconds.

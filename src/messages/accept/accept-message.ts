@@ -87,7 +87,7 @@ async function accept(deps: AcceptDeps, request: SendRequest, trace: string | un
     return accepted(earlier.id)
   }
 
-  // For the id that the key stands for already: what was prepared for another id may be wrong for this one.
+  // If the key already has an id, prepare for that id's lane: content prepared for another lane may be wrong.
   const nowMs = Date.now()
   const owner = { account, settings, lane: earlier && laneOf(earlier.id) }
   const { lane, payload, warn } = await prepareMessage(deps, owner, read, nowMs)
@@ -130,7 +130,7 @@ async function earlierMessage(redis: Redis, use: KeyUse): Promise<{ id: string; 
   const name = await recallKey(redis, use)
   if (name === undefined) return undefined
   const id = idIn(name)
-  // Asked before the search: if nothing is found after that, nothing will ever come.
+  // Read before the search: on a closed lane a message that is not found now never appears.
   const isClosed = await isLaneClosed(redis, id.lane)
   if (await messageExists(redis, id)) return { id: name, exists: true }
   if (!isClosed) return { id: name, exists: false }

@@ -16,7 +16,7 @@ export interface CheckedTemplate {
   faults: Fault[]
 }
 
-/** Holds the content against the account's approved template; with the check off, a template nobody knows is let pass. */
+/** Compares the content with the account's approved template. With the check off, an unknown template passes. */
 export async function checkTemplate(
   redis: Redis,
   { account, settings }: { account: number; settings: Account | undefined },

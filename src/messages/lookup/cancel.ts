@@ -7,8 +7,8 @@ import { findUnclaimed, type ListSettings } from '../../recipients/unclaimed-mes
 import type { Redis } from '../../redis/connect.ts'
 
 /**
- * Cancels the message unless it was claimed, has ended or is past its validity. One without a job is first given one, which is cancelled: if
- * the process dies in between, that job sends it, as without the request.
+ * Cancels the message unless it was claimed, has ended or is past its validity. One without a job first gets one, which is cancelled:
+ * if the process dies in between, that job sends it, as without the request.
  */
 export async function cancelWherever(
   deps: { redis: Redis; queues: LaneQueues; config: ListSettings & { retentionMs: number } },

@@ -1,4 +1,4 @@
-// One message by our id, wherever it is: its record, else the job that nobody has claimed, else its place in the list of a running campaign.
+// One message by our id, wherever it is: its record, else its unclaimed job, else its place in the list of a running campaign.
 
 import type { Sender } from '../../accounts/senders.ts'
 import { type SendPayload, textOfPayload } from '../../jobs/send.ts'

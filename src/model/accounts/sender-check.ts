@@ -142,7 +142,9 @@ export function webhooksFinding(account: number, came: CameLately, nowMs: number
   }
   const refused = `${ofHour} webhooks of the last hour and ${ofDay} of the last day had a wrong signature and were refused; ${last}.`
   const goodSince = nowMs - (ofHour > 0 ? HOUR_MS : DAY_MS)
-  const todo = `Give the app secret of the app that sends them: \`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`
+  const todo =
+    'Give the app secret of the app that sends them: ' +
+    `\`accounts set ${account} webhook.app_secret -\`, or LANEWAY_CLOUD_API_APP_SECRET.`
   return goodAt === null || goodAt < goodSince
     ? missing(what, refused, todo)
     : warning(what, refused, 'If a second app of yours sends them, add its app secret; else somebody forges them.')

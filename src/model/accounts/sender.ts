@@ -17,7 +17,7 @@ export const MAX_RATE = 100_000
 export const marketingRouteSchema = z.enum(['messages', 'marketing_fallback', 'marketing_strict'])
 export type MarketingRoute = z.infer<typeof marketingRouteSchema>
 
-/** A sender as it is shown, without its token. */
+/** The public form of a sender, without its token. */
 export const senderDocumentSchema = z
   .strictObject({
     id: z.int().describe('Also of its lane.'),

@@ -48,7 +48,7 @@ export type EndpointChanges = z.infer<typeof endpointChanges>
 
 const time = z.iso.datetime()
 
-/** An endpoint as it is shown. */
+/** The public form of an endpoint. */
 export const endpointSchema = z
   .strictObject({
     id: z.string(),

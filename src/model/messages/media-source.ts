@@ -14,7 +14,10 @@ export const linkSchema = textUpTo(LIMITS.link)
   })
   .meta({ format: 'uri', description: 'An absolute http or https address. Laneway never opens it.' })
 
-/** The URL parser alone is too lenient: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as `http://host`. */
+/**
+ * The URL parser alone is too lenient: it drops line breaks and outer spaces, and reads `http:host` and `http:///host` as
+ * `http://host`.
+ */
 function isWebAddress(text: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}/\\][^\s\p{Cc}]*$/iu.test(text) && isUrl(text)
 }

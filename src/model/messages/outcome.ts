@@ -81,7 +81,10 @@ export const deadLetter: Problem = {
 }
 
 export type Outcome =
-  /** `isHeld`: WhatsApp holds it back. `knownAs`: WhatsApp's other names of the recipient. `word`: its state, where that is unknown to us. */
+  /**
+   * `isHeld`: WhatsApp holds it back. `knownAs`: WhatsApp's other names of the recipient. `word`: its state, where that is unknown
+   * to us.
+   */
   | { kind: 'sent'; providerId: string; isHeld?: boolean; knownAs?: readonly string[]; word?: string }
   /** Proven unsent. `laneMs`: how long the whole lane waits; it grows with `backoff` when the cause may last. */
   | { kind: 'lane_waits'; laneMs: number; backoff: boolean; problem: Problem }
@@ -232,9 +235,9 @@ function sentenceOf(answer: Extract<CallEnd, { kind: 'answered' }>, means: strin
     return `The provider answered ${answer.status} without an error that can be read: ${instead}.`
   }
   const code = answer.code === undefined ? `HTTP ${answer.status}` : `code ${answer.code}`
-  const said = means ?? 'the message is refused'
-  const text = newWords(cutText(answer.text ?? '', MAX_TEXT), said)
-  return `WhatsApp answered: ${said} (${code})${text === '' ? '' : `: ${text}`}`
+  const sentence = means ?? 'the message is refused'
+  const text = newWords(cutText(answer.text ?? '', MAX_TEXT), sentence)
+  return `WhatsApp answered: ${sentence} (${code})${text === '' ? '' : `: ${text}`}`
 }
 
 /** Words of fewer letters say nothing by themselves. */
@@ -243,16 +246,16 @@ const MEANS_SOMETHING = 4
 const SAID_ALREADY = 0.6
 
 /**
- * The clauses of the provider's text that add to `said`, in order, without repetitions and without the code in front. Empty when
+ * The clauses of the provider's text that add to `sentence`, in order, without repetitions and without the code in front. Empty when
  * nothing is new.
  */
-function newWords(text: string, said: string): string {
-  const known = new Set(wordsOf(said))
+function newWords(text: string, sentence: string): string {
+  const known = new Set(wordsOf(sentence))
   const clauses: string[] = []
   for (const clause of text.replace(/^\(#\d+\)\s*/, '').split(/:\s+/)) {
     const words = wordsOf(clause)
     const old = words.filter((word) => known.has(word)).length
-    const isNew = words.length === 0 ? !said.includes(clause.trim()) : old < SAID_ALREADY * words.length
+    const isNew = words.length === 0 ? !sentence.includes(clause.trim()) : old < SAID_ALREADY * words.length
     if (!isNew) continue
     clauses.push(clause)
     for (const word of words) known.add(word)

@@ -37,8 +37,8 @@ const describedParameter = z.custom<Parameter>().meta({
       type: 'string',
       maxLength: LIMITS.word,
       description:
-        'In upper or lower case: `text`, `currency`, `date_time`, `image`, `video`, `document`, `gif`, `location`, `product`, `coupon_code`, ' +
-        '`payload`, `limited_time_offer` or `action`, as the approved template wants it.',
+        'In upper or lower case: `text`, `currency`, `date_time`, `image`, `video`, `document`, `gif`, `location`, `product`, ' +
+        '`coupon_code`, `payload`, `limited_time_offer` or `action`, as the approved template wants it.',
     },
     parameter_name: { type: ['string', 'null'], maxLength: LIMITS.parameterName },
     text: { type: 'string' },

@@ -138,7 +138,10 @@ export interface ContactFields {
   tags?: readonly number[] | undefined
 }
 
-/** How writing one ended: `full` when the account may have no more; `taken` when the number is another contact's, or a tag that the account has not. */
+/**
+ * How writing one ended: `full` when the account may have no more; `taken` when the number is another contact's; `noTag`: a tag that
+ * the account does not have.
+ */
 export type Written = 'done' | 'missing' | 'full' | 'taken' | { noTag: number }
 
 const writeScript = defineScript(import.meta.url, 'contacts-write')

@@ -34,8 +34,8 @@ export interface CsvImport {
 }
 
 /**
- * Imports all rows that are in order. Throws a Refusal when the account has too many contacts, the tag does not exist, the header is none, or a quote is never
- * closed; rows before that are imported, and are not imported twice when it is done again.
+ * Imports all rows that are in order. Throws a Refusal when the account has too many contacts, the tag does not exist, the header is
+ * none, or a quote is never closed; rows before that are imported, and are not imported twice when it is done again.
  */
 export async function importCsv(
   redis: Redis,

@@ -10,7 +10,10 @@ export async function showContact(redis: Redis, account: number, id: number): Pr
   return contact
 }
 
-/** Creates a contact under this id. Throws a Refusal: `duplicate_phone`, `too_many_contacts` above `most`, or for a tag that the account has not. */
+/**
+ * Creates a contact under this id. Throws a Refusal: `duplicate_phone`, `too_many_contacts` above `most`, or for a tag that the
+ * account does not have.
+ */
 export async function makeContact(
   redis: Redis,
   account: number,

@@ -38,7 +38,10 @@ export class CheckValidity {
     return isOver(this.announcedUntil) ? CHECK_GOOD_FOR_MS : SLOW_CHECK_GOOD_FOR_MS
   }
 
-  /** A check took so long until its messages might leave (ms). Never rejects: without the announcement checks stay valid for half a second. */
+  /**
+   * A check took so long until its messages might leave (ms). Never rejects: without the announcement checks stay valid for half a
+   * second.
+   */
   took(ms: number): void {
     if (ms < SLOW_MS || !isOver(this.renewAt)) return
     this.renewAt = deadlineIn(ANNOUNCED_MS / 2)

@@ -43,7 +43,8 @@ const hmacOf = (key: string, person: string): string =>
   createHmac('sha256', key).update(`laneway opt-out\n${person}`).digest('base64url')
 
 /**
- * The HMAC of each person; undefined for an account where nobody was erased who had opted out. Throws a SealError when the account's key was sealed under a secret that this process does not have.
+ * The HMAC of each person; undefined for an account where nobody was erased who had opted out. Throws a SealError when the account's
+ * key was sealed under a secret that this process does not have.
  */
 export async function erasedHmacsOf(
   redis: Redis,

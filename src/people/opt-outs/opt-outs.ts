@@ -26,7 +26,7 @@ const PREFIX = { provider: 'provider:' } as const
 const changeScript = defineScript(import.meta.url, 'opt-out-change', { names: { SOURCE, PREFIX } })
 
 /** A change for people. `atMs`: its time (epoch ms); undefined: now, after everything known. */
-interface Said {
+interface OptOutSourceAt {
   source: OptOutSource
   atMs?: number | undefined
   /** Whether it waits until the replicas that are required have it; true unless said otherwise. */
@@ -34,18 +34,27 @@ interface Said {
 }
 
 /**
- * Records opt-outs, unless these people have opted in since; the times decide, not the order of calls. Returns how many are new. Rejects with a NotReplicatedError when too few replicas have it in time,
- * or with a SealError. Wait for `optOutsHold` before answering that it was done.
+ * Records opt-outs, unless these people have opted in since. The later time wins, whatever the order of calls. Returns how many are
+ * new. Rejects with a NotReplicatedError when too few replicas have it in time, or with a SealError. Wait for `optOutsHold` before
+ * answering that it was done.
  */
-export const addOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  changeOptOuts(redis, account, people, { intent: 'stop', ...said })
+export const addOptOuts = (
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+  origin: OptOutSourceAt,
+): Promise<number> => changeOptOuts(redis, account, people, { intent: 'stop', ...origin })
 
 /**
  * Records opt-ins: one by the provider ends its own earlier opt-outs, any other ends all of them. Returns how many are off the list now.
  * Rejects as `addOptOuts` does.
  */
-export const removeOptOuts = (redis: Redis, account: number, people: readonly string[], said: Said): Promise<number> =>
-  changeOptOuts(redis, account, people, { intent: 'start', ...said })
+export const removeOptOuts = (
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+  origin: OptOutSourceAt,
+): Promise<number> => changeOptOuts(redis, account, people, { intent: 'start', ...origin })
 
 /** Replaces the names by HMACs; the opt-out stays. Doing it again changes nothing. */
 export async function eraseOptOut(redis: Redis, account: number, given: Names): Promise<void> {
@@ -87,7 +96,7 @@ async function heardOf(redis: Redis, account: number, names: Names): Promise<Rea
   return new Set(names.filter(isHeard))
 }
 
-type Change = Said & { intent: 'stop' | 'start' | 'erase' | 'join' }
+type Change = OptOutSourceAt & { intent: 'stop' | 'start' | 'erase' | 'join' }
 
 /** Returns for how many people something has changed. */
 async function changeOptOuts(redis: Redis, account: number, people: readonly string[], how: Change): Promise<number> {

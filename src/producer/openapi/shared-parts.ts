@@ -67,7 +67,8 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
     RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
     RateLimitPolicy: {
       description:
-        'The request limits that apply, in every answer where there is one: `"key";q=50;w=1` is 50 requests a second. By draft-ietf-httpapi-ratelimit-headers.',
+        'The request limits that apply, in every answer where there is one: `"key";q=50;w=1` is 50 requests a second. ' +
+        'By draft-ietf-httpapi-ratelimit-headers.',
       schema: { type: 'string' },
     },
     RateLimit: {

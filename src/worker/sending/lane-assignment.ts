@@ -1,5 +1,5 @@
 // Which lanes this worker serves: those for which it is early enough in the order of live workers (lanes/owners.ts). A worker
-// whose lane needs more workers asks for them, again and again as long as it does.
+// whose lane needs more workers repeats the request while it does.
 import { type Line, lineOf, rankInLine, serversForLoad, serversForRate, serversOfEach } from '../../lanes/owners.ts'
 
 /** A lane keeps its extra workers for this long after somebody last asked for them. */

@@ -17,8 +17,8 @@ const NONE: ReadonlyMap<number, number> = new Map()
 
 /**
  * Names the files of all messages of a step at once; most have none. Sets `content` and `uploads`, or `refusal` of those that can
- * never be sent, or `fileWaitMs` of those that wait. Returns the campaigns that are to be left out, and for how long (ms): nothing of
- * theirs is claimed meanwhile, except what has a job of its own. Rejects only when Redis is away.
+ * never be sent, or `fileWaitMs` of those that wait. Returns the campaigns that are to be skipped, and for how long (ms): until then
+ * only their messages with a job of their own are claimed. Rejects only when Redis is away.
  */
 export async function nameFiles(
   { redis, uploads }: { redis: Redis; uploads: Pick<Uploads, 'find'> },

@@ -63,7 +63,8 @@
 -- include message-unsendable
 -- include message-cooldowns
 -- include message-pace
-local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns, readers, deaths = unpack(KEYS)
+local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns,
+  readers, deaths = unpack(KEYS)
 local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
   unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 local each = cmsgpack.unpack(ARGV[2])

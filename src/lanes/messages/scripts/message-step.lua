@@ -30,7 +30,8 @@
 --   sentAs?      of `status`: the provider's id of the message
 --   firstPollMs? of `status`: until the first status poll; none without it
 --   counts?      of `not_sent`: whether the try counts
---   coolDown?    of `not_sent`, and of `status` failed: {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
+--   coolDown?    of `not_sent`, and of `status` failed:
+--                {key: of the lane or recipient that takes nothing for a while, of: which one, ms: at least}
 --   evidenceMs?  of `unconfirmed`: how long to wait for evidence
 --   policy?      of `resolve`: never, once or safe
 --   maxTries?    of `not_sent` and `resolve`

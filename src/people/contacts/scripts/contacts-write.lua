@@ -13,7 +13,8 @@
 --   name?            may be empty
 --   email?           may be empty
 --   tags?            ids as text: all that it carries from then on
--- Output: 'done'; 'missing'; 'full' when there is no room for one more; 'taken' when the phone number is another contact's; or the id of a tag that is not there
+-- Output: 'done'; 'missing'; 'full' when there is no room for one more; 'taken' when the phone number is another contact's; or the
+-- id of a tag that is not there
 local contact, phones, prefix = unpack(KEYS)
 local id, isNew, firstMembership, most, phone, name, email, tags = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
 local before = redis.call('HMGET', contact, 'phone', 'tags')

@@ -25,8 +25,13 @@ export interface MediaDeps {
 }
 
 /** Types that are harmless to save; any other is served as application/octet-stream. */
-const TYPES =
-  /^(?:image\/(?:jpeg|png|webp|gif)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/plain|application\/(?:pdf|msword|zip|vnd\.[\w.+-]+))(?:;[ \w.+=-]*)?$/i
+const TYPES = [
+  /image\/(?:jpeg|png|webp|gif)/,
+  /(?:audio|video)\/[\w.+-]+/,
+  /text\/plain/,
+  /application\/(?:pdf|msword|zip|vnd\.[\w.+-]+)/,
+]
+const HARMLESS = new RegExp(`^(?:${TYPES.map(({ source }) => source).join('|')})(?:;[ \\w.+=-]*)?$`, 'i')
 
 /** Handler of `/messages/{id}/media`. */
 export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, 'media'>> {
@@ -104,7 +109,7 @@ function answerOf(
   const named = mimeType ?? received.type ?? ''
   return {
     headers: {
-      'Content-Type': TYPES.test(named) ? named : 'application/octet-stream',
+      'Content-Type': HARMLESS.test(named) ? named : 'application/octet-stream',
       ...(bytes === undefined ? {} : { 'Content-Length': String(bytes) }),
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'X-Content-Type-Options': 'nosniff',

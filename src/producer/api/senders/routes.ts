@@ -34,7 +34,8 @@ const wabaField = z
   .string()
   .regex(PROVIDER_ID, 'expected digits, as WhatsApp shows them')
   .describe(
-    'WhatsApp Business Account that it belongs to; its templates are synced automatically. Only an operator may name that of another account’s senders.',
+    'WhatsApp Business Account that it belongs to; its templates are synced automatically. ' +
+      'Only an operator may name that of another account’s senders.',
   )
 const rateField = z.number().min(MIN_RATE).max(MAX_RATE).describe('Messages per second.')
 

@@ -41,7 +41,7 @@ export function createLearning(deps: LearnDeps) {
     if (sender?.waba_id === '' && (account === undefined || (await mayLearn(redis, sender, wabaId, account)))) {
       await setSenderProvider(redis, sender.id, { wabaId })
     }
-    // Only now: if Redis was away, the webhook comes again and must be learned from then.
+    // Remember after storing: if Redis was away, the webhook comes again and must be learned from then.
     numbersSeen.set(seen, true)
   }
 
@@ -51,7 +51,7 @@ export function createLearning(deps: LearnDeps) {
     piece: readonly DatedNaming[],
     reported: ReadonlyMap<DatedNaming, string>,
   ): Promise<void> {
-    // Only now, as above.
+    // Remember after storing, as above.
     for (const each of await learnNames(deps, owner, piece)) {
       const seen = reported.get(each)
       if (seen !== undefined) peopleSeen.set(seen, true)

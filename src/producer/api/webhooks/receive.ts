@@ -46,7 +46,7 @@ export async function receive(
     else noteWebhook(deps.redis, account ?? NO_ACCOUNT, 'refused', Date.now())
     throw badSignature()
   }
-  // Before anything of it is taken for somebody else's, and dropped.
+  // Checked first: with foreign data in Redis our own items would look like others' and be dropped.
   await assertSameInstallation(deps.redis)
   noteWebhook(deps.redis, account ?? NO_ACCOUNT, 'good', Date.now())
   const content = await readWebhook(await parseRaw(raw))
