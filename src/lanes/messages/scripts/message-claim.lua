@@ -245,7 +245,7 @@ local function claim(i)
     leaveLine(id, at, true)
   end
   settle(m, p, exists, now, before, HISTORY.claimed, attempt)
-  addLater(inDoubt, now + lostAfterMs, ulid)
+  addLater(inDoubt, whole(now + lostAfterMs), ulid)
   if not pace then return { verdict, p.state, p.attempt } end
   -- A claim that is repeated because its reply was lost gets another slot.
   slotUs = slotUs or lane.next()

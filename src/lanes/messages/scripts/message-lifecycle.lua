@@ -126,11 +126,28 @@ local function step(p, e, isExpired)
   return 'done'
 end
 
+-- A whole number as text. Redis writes out each number that it gets from Lua with up to seventeen digits, which is slow, and within
+-- one step the same few numbers come again and again.
+local wholeTexts = {}
+local function whole(n)
+  local text = wholeTexts[n] or string.format('%.0f', n)
+  wholeTexts[n] = text
+  return text
+end
+
+-- A new record has none of the fields that a step may drop.
+local NOTHING = {}
+
 -- Reads the record at a key: p, with all else that a step needs of it, and whether there is one. A step reads once and
 -- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
 -- `isMissing`: the caller knows that there is none.
 local function load(key, isMissing)
-  local f = isMissing and {} or redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
+  if isMissing then
+    return {
+      state = QUEUED, attempt = '', tries = 0, repeats = 0, history = '', validUntil = 0, others = '', class = '', has = NOTHING,
+    }, false
+  end
+  local f = redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
     FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
     FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
   return {
@@ -220,7 +237,7 @@ local function writeChanges(prefix, run, changes)
     -- An id that was not made from the list must not make the string grow.
     if changes.states[i] < total then
       local n = #set
-      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], changes.states[i + 1]
+      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], whole(changes.states[i + 1])
     end
   end
   if #set > 0 then redis.call('BITFIELD', key .. SUFFIX.states, unpack(set)) end

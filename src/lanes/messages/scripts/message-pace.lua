@@ -19,7 +19,7 @@ local function openSlots(key, nowUs, pace, most)
   local isShared = last ~= nil and lastName ~= pace.latest
   -- Only a worker that is alone on the lane may use slots of the past: it knows every request that has left.
   local earliestUs = isShared and nowUs or nowUs - (pace.pastUs or 0)
-  local reserved = {}
+  local reserved, texts = {}, {}
 
   -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: one read gets them all.
   local old, oldFrom
@@ -50,16 +50,15 @@ local function openSlots(key, nowUs, pace, most)
   -- Reserves a slot; returns it as text, as it is stored.
   function slots.reserve(slotUs)
     last = slotUs
-    reserved[#reserved + 1] = slotUs
-    return string.format('%.0f', slotUs)
+    local n, text = #reserved + 1, string.format('%.0f', slotUs)
+    reserved[n], texts[n] = slotUs, text
+    return text
   end
 
   -- Stores what was reserved. Kept no longer than it matters.
   function slots.write()
     if #reserved == 0 then return end
     if isStale then redis.call('DEL', key) end
-    local texts = {}
-    for i, slotUs in ipairs(reserved) do texts[i] = string.format('%.0f', slotUs) end
     redis.call('LPUSH', key, unpack(texts))
     redis.call('LTRIM', key, 0, pace.window - 1)
     redis.call('PEXPIRE', key, string.format('%.0f', (last - nowUs + pace.window * pace.gapUs) / 1000 + 1000))

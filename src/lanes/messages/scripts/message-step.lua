@@ -59,11 +59,18 @@ local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
 
 -- What a step writes to the record, and the fields that it takes off it.
-local set, gone
-local function write(field, value) set[#set + 1], set[#set + 2] = field, value end
-local function drop(known, field)
-  if known then gone[#gone + 1] = field end
+-- Tables that are used again for each message: `wide` and `off` say how much of them is this message's.
+local set, wide, gone, off = {}, 0, {}, 0
+local function write(field, value)
+  set[wide + 1], set[wide + 2] = field, value
+  wide = wide + 2
 end
+local function drop(known, field)
+  if not known then return end
+  off = off + 1
+  gone[off] = field
+end
+local event = {}
 
 -- The number of a message's next wave; nil after the last one.
 local function waveOf(record, most)
@@ -84,8 +91,8 @@ local function take(i)
   -- Somebody may have given it another job meanwhile.
   if ifDead and redis.call('HEXISTS', job, JOB.failedReason) == 0 then return { 'ignored', p.state } end
   local before, counting = p.state, p.attempt
-  local event =
-    { kind = kind, attempt = attempt, status = status, counts = counts, policy = policy, maxTries = maxTries }
+  event.kind, event.attempt, event.status = kind, attempt, status
+  event.counts, event.policy, event.maxTries = counts, policy, maxTries
   local verdict = step(p, event, now >= p.validUntil)
   -- Keep the provider's id of the attempt that counts even when the step changes nothing, as when a webhook overtook the
   -- reply.
@@ -119,7 +126,7 @@ local function take(i)
     return { verdict, p.state, p.state, p.class, '', 0, 1 }
   end
 
-  set, gone = {}, {}
+  wide, off = 0, 0
   local rank, rankBefore = rankOf(p.state), rankOf(before)
   local letter = p.state
   if kind == MOVE.not_sent then letter = p.state == FAILED and FAILED or HISTORY.unsent end
@@ -165,9 +172,9 @@ local function take(i)
     local data = redis.call('HGET', job, JOB.data) or content
     if data then write(FIELD.payload, data) end
   end
-  redis.call('HSET', record, unpack(set))
+  redis.call('HSET', record, unpack(set, 1, wide))
   noteEvent(p, ulid, history, problem)
-  if #gone > 0 then redis.call('HDEL', record, unpack(gone)) end
+  if off > 0 then redis.call('HDEL', record, unpack(gone, 1, off)) end
   -- Redis never takes a hash back to its compact encoding once it has held a long value: the record is written anew.
   if rank and p.state ~= SENT and contentNow and #contentNow > 1024 then
     local all, ttl = redis.call('HGETALL', record), redis.call('PTTL', record)

@@ -6,30 +6,37 @@
 -- (ms), validUntil (ms), run (nil: of no campaign) and newFields {field, value, ...} of a record; and for the whole lane
 -- retentionMs, and campaigns, the prefix of their keys.
 
+-- Fields and values of one record; used again for each message.
+local fields = {}
+
 -- Writes the outcome of a step for a message that was queued, or had no record yet.
 local function settle(m, p, exists, now, before, happened, detail, problem)
   local history = appendHistory(p.history, happened, now, m.acceptedAt, detail)
-  local fields = { FIELD.state, p.state, FIELD.attempt, p.attempt, FIELD.history, history }
+  fields[1], fields[2], fields[3], fields[4] = FIELD.state, p.state, FIELD.attempt, p.attempt
+  fields[5], fields[6] = FIELD.history, history
+  local size = 6
   if not exists then
-    for i = 1, #m.newFields do fields[#fields + 1] = m.newFields[i] end
+    local more = m.newFields
+    size = 6 + #more
+    for i = 1, #more do fields[6 + i] = more[i] end
   end
   if problem then
-    fields[#fields + 1] = FIELD.problem
-    fields[#fields + 1] = problem
+    fields[size + 1], fields[size + 2] = FIELD.problem, problem
+    size = size + 2
   end
   if p.state ~= SENDING then
     -- The content is needed should it be sent again, and lives in the job, which goes away now.
     local data = redis.call('HGET', m.job, JOB.data)
     if data then
-      fields[#fields + 1] = FIELD.payload
-      fields[#fields + 1] = data
+      fields[size + 1], fields[size + 2] = FIELD.payload, data
+      size = size + 2
     end
   end
-  redis.call('HSET', m.record, unpack(fields))
+  redis.call('HSET', m.record, unpack(fields, 1, size))
   noteEvent(p, m.ulid, history, problem)
   -- From the latest claim on: a record that expired while its message is tried again would take the marker of the attempt
   -- and the flag of a repeat with it.
-  redis.call('PEXPIRE', m.record, m.retentionMs)
+  redis.call('PEXPIRE', m.record, whole(m.retentionMs))
   if exists then keepCampaign(m.campaigns, m.run, m.retentionMs) end
   count(m.campaigns, m.run, m.ulid, before, p.state, false, isExempt(p.state, problem))
 end

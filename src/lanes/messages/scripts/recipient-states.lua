@@ -4,15 +4,19 @@
 -- expired.
 
 -- A recipient's place in the list, from the id of the message (src/model/campaigns/message-ids.ts).
+local function digitOf(byte)
+  -- 0 to 9, then the letters but I, L, O and U.
+  return byte < 58 and byte - 48
+    or byte - 55 - (byte > 85 and 4 or byte > 79 and 3 or byte > 76 and 2 or byte > 73 and 1 or 0)
+end
+-- Kept, because one step asks several times for each message.
+local placesOf = {}
 local function placeOf(ulid)
-  local place = 0
-  for i = 11, 15 do
-    local byte = string.byte(ulid, i)
-    -- 0 to 9, then the letters but I, L, O and U.
-    local digit = byte < 58 and byte - 48
-      or byte - 55 - (byte > 85 and 4 or byte > 79 and 3 or byte > 76 and 2 or byte > 73 and 1 or 0)
-    place = place * 32 + digit
-  end
+  local place = placesOf[ulid]
+  if place then return place end
+  local a, b, c, d, e = string.byte(ulid, 11, 15)
+  place = (((digitOf(a) * 32 + digitOf(b)) * 32 + digitOf(c)) * 32 + digitOf(d)) * 32 + digitOf(e)
+  placesOf[ulid] = place
   return place
 end
 
