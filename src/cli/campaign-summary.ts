@@ -192,7 +192,7 @@ export const watchVerb = verb({
   example: 'cmp_1_7',
   values: { id: campaignArgument },
   run: async ({ id }, { redis, stderr }) => {
-    const bar = startBar(stderr, BAR, 0, { state: '', rate: 0, left: '-', badly: 0 })
+    const bar = startBar(stderr, BAR, 0, { state: '', rate: 0, left: '-', badly: '' })
     const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
     try {
       for (;;) {
@@ -209,7 +209,7 @@ export const watchVerb = verb({
   },
 })
 
-const BAR = '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly} failed'
+const BAR = '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly}'
 
 /** Writes a line for what a bar would show. */
 function lineReporter(stream: Writable): (now: CampaignDescription) => void {
@@ -219,11 +219,12 @@ function lineReporter(stream: Writable): (now: CampaignDescription) => void {
     if (state === last.state && at - last.at < LINE_EVERY_MS) return
     last = { state, at }
     const { total, queued } = progress
-    stream.write(`${state}: ${total - queued} of ${total} processed, ${badly(progress)} failed\n`)
+    stream.write(`${state}: ${total - queued} of ${total} processed, ${badly(progress)}\n`)
   }
 }
 
-const badly = ({ failed, unknown, expired }: CampaignDescription['progress']): number => failed + unknown + expired
+const badly = ({ failed, unknown, expired, unconfirmed }: CampaignDescription['progress']): string =>
+  `${failed + unknown + expired} failed${unconfirmed === 0 ? '' : `, ${unconfirmed} unconfirmed`}`
 
 function show(bar: SingleBar, { state, progress }: CampaignDescription): void {
   bar.setTotal(progress.total)

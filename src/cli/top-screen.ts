@@ -155,7 +155,8 @@ const restOf = ({ why, until }: { why: string; until: string }): string =>
   `campaigns wait: ${why} until ${until.slice(11, 19)} UTC`
 
 function campaignLine(campaign: SnapshotCampaign): string {
-  const { total, queued, delivered_total, read, failed, capped, held, eta_s, paused_for, throttle, waits } = campaign
+  const { total, queued, delivered_total, read, failed, capped, held, unconfirmed, unknown } = campaign
+  const { eta_s, paused_for, throttle, waits } = campaign
   const name = cut(`${campaign.id} ${printable(campaign.name ?? '')}`, 31).padEnd(32)
   const left = eta_s === null || eta_s === 0 ? [] : [`${spanText(eta_s)} for all its people`]
   const rest = waits === null ? null : `waits: ${waits.why} until ${waits.until.slice(11, 19)} UTC`
@@ -166,6 +167,8 @@ function campaignLine(campaign: SnapshotCampaign): string {
     `delivered ${delivered_total} (${read} read)`,
     `failed ${failed}${capped === 0 ? '' : ` (${capped} capped)`}`,
     ...(held === 0 ? [] : [`held ${held}`]),
+    ...(unconfirmed === 0 ? [] : [`unconfirmed ${unconfirmed}`]),
+    ...(unknown === 0 ? [] : [`unknown ${unknown}`]),
     `${Math.round(campaign.rate_per_s)}/s`,
     ...left,
     ...why,

@@ -1,5 +1,5 @@
 // Pins: what WhatsApp's own rules do to messages is seen and changed in the console: portfolios with their budget, campaigns
-// that rest and until when, capped people, and notices that come while the page is open.
+// that rest and until when, capped people, uncertain messages, and notices that come while the page is open.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderProvider, updateSender } from '../../src/accounts/senders.ts'
@@ -11,16 +11,16 @@ import { withConsoleTab } from '../support/console-tab.ts'
 import { textAt } from '../support/console-world.ts'
 import { eventually } from '../support/wait.ts'
 
-const tab = withConsoleTab()
+const tab = withConsoleTab({ LANEWAY_UNCONFIRMED_WAIT_SECONDS: '3600' })
 
-const { press, dialog, confirm, notice, row, badge } = tab
+const { press, dialog, confirm, notice, row, badge, figure } = tab
 
-/** Starts a campaign of the default sender to all people of a list, the first one unless another is given; its id. */
-async function startedCampaign(name: string, tag?: number): Promise<string> {
+/** Starts a campaign, of the default sender to all people of the first list unless others are given; its id. */
+async function startedCampaign(name: string, tag?: number, sender = tab.world.demo.sender): Promise<string> {
   const { api, demo } = tab.world
   const made = await api('POST', '/campaigns', {
     name,
-    sender: demo.sender,
+    sender,
     template: {
       name: 'clip',
       language: { code: 'en_US' },
@@ -156,4 +156,39 @@ test('a notice comes while the page is open, is found by its template, and marks
   await row('1 shop').getByText('flagged').waitFor()
   await row('1 shop').getByText('The Shop').waitFor()
   expect(tab.faults).toEqual([])
+})
+
+test('a campaign of which only an uncertain message is left shows it, and no time left, wherever campaigns are shown', async () => {
+  const { api, demo, redis } = tab.world
+  const tag = await createTag(redis, demo.account_id, 'uncertain')
+  // The simulator answers the second with a 500 that proves nothing, and never reports it.
+  await importContacts(redis, demo.account_id, tag.id, [
+    { phone: '447700900131', name: 'Certain', email: '' },
+    { phone: '15550100125', name: 'Uncertain', email: '' },
+  ])
+  const id = await startedCampaign('Uncertain', tag.id, 'cloud')
+  const one = z.object({
+    data: z.object({ progress: z.looseObject({ unconfirmed: z.int(), queued: z.int(), sending: z.int() }) }),
+  })
+  const progress = await eventually(async () => {
+    const now = one.parse(await api('GET', `/campaigns/${id}`)).data.progress
+    return now.unconfirmed === 1 && now.sending === 0 && now.queued === 0 && now
+  }, 'unconfirmed')
+  expect(progress).toMatchObject({ seconds_left: null, rate_per_second: 0 })
+  await tab.page.goto(`/console/campaigns/${id}`)
+  await tab.page.getByText('Nothing is left to send; 1 unconfirmed.').waitFor()
+  await figure('Unconfirmed')
+    .getByText(/^1 *waiting for evidence$/)
+    .waitFor()
+  expect(await accessibilityFaults(tab.page)).toEqual([])
+  await figure('Unconfirmed').getByRole('link', { name: '1' }).click()
+  await row('15550100125').getByText('unconfirmed', { exact: true }).waitFor()
+  await tab.page.goto('/console/campaigns')
+  await row('Uncertain').getByText('1 unconfirmed').waitFor()
+  await tab.page.goto('/console')
+  const line = tab.page
+    .getByRole('region', { name: 'Campaigns' })
+    .getByRole('listitem')
+    .filter({ hasText: 'Uncertain' })
+  await line.getByText('50 %, 1 unconfirmed', { exact: true }).waitFor()
 })

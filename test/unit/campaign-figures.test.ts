@@ -45,6 +45,16 @@ describe('shares', () => {
     expect(secondsLeft(shares, 'running', { measured: 0, laneRate: 80, running: 2 })).toBe(2)
     expect(secondsLeft(shares, 'paused', { measured: 20, laneRate: 80, running: 1 })).toBeUndefined()
   })
+
+  test('of which only unconfirmed ones are left have no pace and no end that anybody knows', () => {
+    const pace = { measured: 31.8, laneRate: 80, running: 1 }
+    const onlyEvidence = sharesOf({ sent: 2_992, unconfirmed: 8 }, 3_000, 'running')
+    expect([secondsLeft(onlyEvidence, 'running', pace), shownRate(onlyEvidence, 31.8)]).toEqual([undefined, 0])
+    const oneOut = sharesOf({ sent: 2_991, sending: 1, unconfirmed: 8 }, 3_000, 'running')
+    expect([secondsLeft(oneOut, 'running', pace), shownRate(oneOut, 31.8)]).toEqual([0, 31.8])
+    const done = sharesOf({ sent: 3_000 }, 3_000, 'running')
+    expect([secondsLeft(done, 'running', pace), shownRate(done, 31.8)]).toEqual([0, 31.8])
+  })
 })
 
 test('no move leads out of a state that is final, and each leads to another state or to a new beginning', () => {

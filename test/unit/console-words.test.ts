@@ -1,7 +1,7 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
 import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../packages/console/src/logic/lane-words.ts'
-import { ledgerOf, type Progress } from '../../packages/console/src/logic/ledger.ts'
+import { besideFunnel, ledgerOf, type Progress, uncertainText } from '../../packages/console/src/logic/ledger.ts'
 import { may, type Session } from '../../packages/console/src/logic/may.ts'
 import {
   agoText,
@@ -213,4 +213,19 @@ test('a chart has round marks that hold its greatest value, and round times in t
   expect(timeMarks(hour + 1, 2 * hour, 8, 0)).toEqual([70, 80, 90, 100, 110, 120].map((minutes) => minutes * 60_000))
   // Half an hour before UTC: midnight there is 18:30 here.
   expect(timeMarks(0, 48 * hour, 4, -5.5 * hour)[0]).toBe(6.5 * hour)
+})
+
+test('recipients beside the funnel are named with what became of them, and only where there are any', () => {
+  const progress: Progress = {
+    ...sharesOf({ sent: 2_989, unconfirmed: 8, unknown: 2, expired: 1 }, 3_000, 'running'),
+    total: 3_000,
+  }
+  expect(besideFunnel(progress).map(({ name, count, means }) => `${name} ${count}: ${means}`)).toEqual([
+    'Unconfirmed 8: waiting for evidence',
+    'Unknown 2: never proven sent or not sent',
+    'Expired 1: not sent in time',
+  ])
+  expect(uncertainText(progress)).toBe('8 unconfirmed, 2 unknown')
+  const certain = { ...sharesOf({ sent: 3 }, 3, 'running'), total: 3 }
+  expect([besideFunnel(certain), uncertainText(certain)]).toEqual([[], undefined])
 })

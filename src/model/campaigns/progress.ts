@@ -38,13 +38,18 @@ export const concluded = ({ sent, delivered, read, failed, expired, cancelled }:
 /** Recipients whose phone has the message, whether they have read it or not. */
 export const deliveredTotal = ({ delivered, read }: Pick<Shares, 'delivered' | 'read'>): number => delivered + read
 
-/** The measured rate as it is shown: a campaign that has sent nothing has none. */
-export const shownRate = ({ sent, delivered, read }: Shares, measured: number): number =>
-  sent + delivered + read === 0 ? 0 : measured
+/** Whether nothing leaves any more, and only evidence of what has left is missing. */
+export const onlyWaitsForEvidence = ({ queued, sending, unconfirmed }: Shares): boolean =>
+  queued + sending === 0 && unconfirmed > 0
+
+/** The measured rate as it is shown: a campaign that has sent nothing, or has nothing left to send, has none. */
+export const shownRate = (shares: Shares, measured: number): number =>
+  shares.sent + deliveredTotal(shares) === 0 || onlyWaitsForEvidence(shares) ? 0 : measured
 
 /**
  * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
- * `running` campaigns, beginning in `waitMs`; undefined when nothing is on its way.
+ * `running` campaigns, beginning in `waitMs`; undefined when nothing is on its way, or
+ * nobody knows, because the last messages wait for evidence.
  */
 export function secondsLeft(
   shares: Shares,
@@ -52,7 +57,7 @@ export function secondsLeft(
   pace: { measured: number; laneRate: number; running: number },
   waitMs = 0,
 ): number | undefined {
-  if (hasEnded(state) || state === 'paused') return undefined
+  if (hasEnded(state) || state === 'paused' || onlyWaitsForEvidence(shares)) return undefined
   const rate = pace.measured > 0 ? pace.measured : pace.laneRate / Math.max(1, pace.running)
   return Math.ceil(shares.queued / rate + (shares.queued > 0 ? waitMs / 1_000 : 0))
 }

@@ -1,6 +1,7 @@
 // The figures of a campaign: a funnel, and the ledger: the state of every recipient, and whether the states add up to the
 // total. The server promises that they do; the page adds them up again for everybody to see.
 import { STATES, type State } from '../../../../src/model/messages/lifecycle.ts'
+import { countText } from './numbers.ts'
 
 /** How many recipients are in each state, and how many there are. */
 export type Progress = Record<State, number> & { total: number }
@@ -25,6 +26,26 @@ export function funnelOf(progress: Progress & { delivered_total: number; replied
     Failed: { count: failed, of: total, whole: 'of the recipients', state: 'failed' },
   } satisfies Record<string, Step>
 }
+
+const BESIDE = {
+  Unconfirmed: { state: 'unconfirmed', means: 'waiting for evidence' },
+  Unknown: { state: 'unknown', means: 'never proven sent or not sent' },
+  Expired: { state: 'expired', means: 'not sent in time' },
+  Cancelled: { state: 'cancelled', means: 'not sent' },
+} as const
+
+/** Recipients who came to a halt beside the funnel, by name; only those that there are. */
+export const besideFunnel = (progress: Progress) =>
+  Object.entries(BESIDE).flatMap(([name, { state, means }]) => {
+    const count = progress[state]
+    return count === 0 ? [] : [{ name, count, state, means }]
+  })
+
+/** Such as `8 unconfirmed, 2 unknown`: messages that may have left, or not; undefined if there are none. */
+export const uncertainText = (progress: Progress): string | undefined =>
+  (['unconfirmed', 'unknown'] as const)
+    .flatMap((state) => (progress[state] === 0 ? [] : [`${countText(progress[state])} ${state}`]))
+    .join(', ') || undefined
 
 const UNSETTLED: readonly State[] = ['queued', 'sending', 'unconfirmed']
 

@@ -1,9 +1,11 @@
 // One campaign: its facts, its preflight and its ledger.
+import type { ComponentChildren } from 'preact'
 import type { CampaignDescription } from '../../../../src/campaigns/commands/campaign-document.ts'
+import { onlyWaitsForEvidence } from '../../../../src/model/campaigns/progress.ts'
 import type { State } from '../../../../src/model/messages/lifecycle.ts'
 import type { SnapshotCampaign } from '../../../../src/telemetry/snapshot.ts'
 import { ROUTES } from '../logic/draft.ts'
-import { funnelOf, ledgerOf, type Progress } from '../logic/ledger.ts'
+import { besideFunnel, funnelOf, ledgerOf, type Progress, uncertainText } from '../logic/ledger.ts'
 import { searchAddress } from '../logic/message-filters.ts'
 import { countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'
@@ -56,10 +58,7 @@ export function CampaignPage({ id }: { id: string }) {
             <WaitReason id={id} waits={found.waits} />
             {found.progress.held_to !== null &&
               held`Throttled by the provider: held to ${rateText(found.progress.held_to)} per second.`}
-            {found.state === 'running' &&
-              status`${rateText(found.progress.rate_per_second)} per second${
-                found.progress.seconds_left === null ? '.' : `; ${spanText(found.progress.seconds_left)} left.`
-              }`}
+            {found.state === 'running' && status`${paceText(found.progress)}`}
             {found.started_at !== null && <LedgerCard id={id} progress={latestProgress(found, live)} />}
             <div class="halves">
               <Preflight campaign={found} />
@@ -72,6 +71,12 @@ export function CampaignPage({ id }: { id: string }) {
   )
 }
 
+function paceText(progress: CampaignDescription['progress']): string {
+  if (onlyWaitsForEvidence(progress)) return `Nothing is left to send; ${uncertainText(progress)}.`
+  const { rate_per_second: rate, seconds_left: left } = progress
+  return `${rateText(rate)} per second${left === null ? '.' : `; ${spanText(left)} left.`}`
+}
+
 /** `capped` are a part of those that failed, `held` of those that were sent. */
 type AllProgress = Progress & Pick<SnapshotCampaign, 'capped' | 'held' | 'delivered_total' | 'replied'>
 
@@ -81,7 +86,12 @@ function latestProgress({ progress, state }: CampaignDescription, live: Snapshot
   return live.queued < progress.queued ? live : progress
 }
 
-/** How far the messages came, as a funnel and as a bar; folded, the state of every recipient with links and as a sum. */
+const tile = (name: string, count: ComponentChildren, means: string) => ({
+  name,
+  value: words`${count}${<span class="reason quiet">{means}</span>}`,
+})
+
+/** How far the messages came, and who came to a halt, as figures and as a bar; folded, the state of every recipient with links and as a sum. */
 function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
   const { lines, terms, sum, addsUp } = ledgerOf(progress)
   const { capped, held: heldBack } = progress
@@ -94,17 +104,12 @@ function LedgerCard({ id, progress }: { id: string; progress: AllProgress }) {
   return (
     <Card title="Results">
       <Figures
-        of={Object.entries(funnelOf(progress)).map(([name, { count, of, whole, ...step }]) => ({
-          name,
-          value: (
-            <>
-              {linked(count, 'state' in step ? step.state : undefined)}
-              <span class="reason quiet">
-                {shareText(count, of)} {whole}
-              </span>
-            </>
+        of={[
+          ...Object.entries(funnelOf(progress)).map(([name, { count, of, whole, ...step }]) =>
+            tile(name, linked(count, 'state' in step ? step.state : undefined), `${shareText(count, of)} ${whole}`),
           ),
-        }))}
+          ...besideFunnel(progress).map(({ name, count, state, means }) => tile(name, linked(count, state), means)),
+        ]}
       />
       <svg class="ledger-bar" viewBox="0 0 1000 14" preserveAspectRatio="none" aria-hidden="true">
         {terms.map(({ state, count }, i) => {

@@ -2,7 +2,7 @@
 
 import type { CampaignDescription } from '../../../../src/campaigns/commands/campaign-document.ts'
 import { CAMPAIGN_STATES } from '../../../../src/model/campaigns/lifecycle.ts'
-import { funnelOf, ledgerOf } from '../logic/ledger.ts'
+import { funnelOf, ledgerOf, uncertainText } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { reasonText } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
@@ -76,6 +76,7 @@ export function Campaigns() {
             title: 'Done',
             number: true,
             cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
+            note: ({ progress }) => uncertainText(progress),
           },
           ...(['Delivered', 'Read', 'Replied'] as const).map(shareColumn),
           { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },

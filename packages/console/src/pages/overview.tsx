@@ -6,7 +6,7 @@ import { TEMPLATE_PAUSED } from '../../../../src/model/campaigns/lifecycle.ts'
 import type { EndpointDocument } from '../../../../src/model/events/endpoint.ts'
 import type { Series, Snapshot, SnapshotCampaign, SnapshotLane } from '../../../../src/telemetry/snapshot.ts'
 import { hasTraffic, isInTrouble, laneSentence, laneWords, waitingOf } from '../logic/lane-words.ts'
-import { ledgerOf } from '../logic/ledger.ts'
+import { ledgerOf, uncertainText } from '../logic/ledger.ts'
 import { counted, countText, rateText, shareText, spanText } from '../logic/numbers.ts'
 import { endpointWords, reasonText } from '../logic/words.ts'
 import { History } from '../parts/chart.tsx'
@@ -261,6 +261,7 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
             <span class="number">
               {shareText(ledgerOf(campaign).settled, campaign.total)}
               {campaign.state === 'running' && campaign.eta_s !== null && `, ${spanText(campaign.eta_s)} left`}
+              {uncertain(campaign)}
             </span>
           </div>
           <Standstill campaign={campaign} lanes={lanes} />
@@ -269,6 +270,12 @@ const CampaignsNow = ({ campaigns, lanes }: Pick<Snapshot, 'campaigns' | 'lanes'
     </ul>
   </Card>
 )
+
+/** `, 8 unconfirmed`, if there are any. */
+const uncertain = (campaign: SnapshotCampaign): string => {
+  const text = uncertainText(campaign)
+  return text === undefined ? '' : `, ${text}`
+}
 
 /** Why a campaign does not send: its lane is in trouble, it was paused, or it is throttled. */
 function Standstill({ campaign, lanes }: { campaign: SnapshotCampaign; lanes: readonly SnapshotLane[] }) {
