@@ -140,6 +140,15 @@ test('a press on the title of a column orders a table, another one turns it roun
   await context.close()
 })
 
+/** How many pixels are between the number of the first account and its name in the button that chooses it. */
+const GAP_BEFORE_NAME = `
+  const [button] = document.querySelectorAll('main li button')
+  const name = button.querySelector('bdi')
+  const number = document.createRange()
+  number.setStart(button, 0)
+  number.setEndBefore(name)
+  name.getBoundingClientRect().left - Math.max(...[...number.getClientRects()].map(({ right }) => right))`
+
 test('an operator sees the lanes of all accounts, and acts for the one that it chooses', async () => {
   const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olga')
   const { page, context } = await open()
@@ -148,6 +157,8 @@ test('an operator sees the lanes of all accounts, and acts for the one that it c
   await lanes.nth(3).waitFor()
   await page.getByRole('link', { name: 'Messages' }).click()
   await page.getByRole('heading', { name: 'For which account?' }).waitFor()
+  await page.getByRole('button', { name: '1 Demo shop' }).waitFor()
+  expect(Number(await page.evaluate(GAP_BEFORE_NAME))).toBeGreaterThan(2)
   await page.getByRole('button', { name: 'New account' }).click()
   await page.getByRole('dialog').getByLabel('Name').fill('Empty shop')
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
