@@ -160,7 +160,7 @@ test('a campaign to the rows of a file shows its columns, whom the preflight ref
   await press('Create and check')
   await tab.page.waitForURL(/cmp_/)
   await badge('ready')
-  await tab.page.getByText('1: twice in the list').waitFor()
+  await tab.page.getByText('1 listed twice').waitFor()
   await press('Show the first')
   await tab.page.getByRole('table', { name: 'Refused recipients' }).getByText('12').first().waitFor()
   await press('Schedule')

@@ -89,9 +89,10 @@ test('a campaign that rests says why and until when, on its own page, the overvi
 
 test('a campaign that is written in the console may try those again who have had enough, and choose its route', async () => {
   await tab.page.goto('/console/campaigns/new')
-  await tab.page
-    .getByLabel('Those who have had enough marketing')
-    .selectOption('are tried again the next day, up to 3 times')
+  const limit = tab.page.getByRole('region', { name: 'WhatsApp’s limit on marketing' })
+  const capped = limit.getByLabel('Those who have had enough marketing')
+  expect(await capped.locator('option').first().textContent()).toBe('count as failed')
+  await capped.selectOption('are tried again the next day, up to 3 times')
   await tab.page.getByRole('combobox', { name: 'Template' }).selectOption('clip, en_US')
   await tab.page.getByRole('combobox', { name: 'Sender' }).selectOption('1 shop')
   await tab.page.locator('main').getByRole('checkbox').first().check()

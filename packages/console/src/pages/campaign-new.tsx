@@ -84,6 +84,8 @@ export function NewCampaign() {
               onValue={(validUntil) => change({ validUntil })}
               help="Optional: otherwise the account’s validity counts from the start."
             />
+          </Card>
+          <Card title="WhatsApp’s limit on marketing">
             <Field
               label="Those who have had enough marketing"
               value={String(draft.waves)}
@@ -125,7 +127,9 @@ const WAVES = Array.from(
   (_, times) =>
     [
       String(times),
-      times === 0 ? 'fail' : `are tried again the next day, ${times === 1 ? 'once' : `up to ${times} times`}`,
+      times === 0
+        ? 'count as failed'
+        : `are tried again the next day, ${times === 1 ? 'once' : `up to ${times} times`}`,
     ] as const,
 )
 

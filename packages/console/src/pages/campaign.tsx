@@ -186,7 +186,7 @@ function CampaignFacts({ campaign }: { campaign: CampaignDescription }) {
       />
       {started_at !== null && (
         <p>
-          <a href={searchAddress({ campaign: id })}>Its messages</a> · What became of everybody:{' '}
+          <a href={searchAddress({ campaign: id })}>Its messages</a> · Export, a line for each recipient:{' '}
           <a href={exportAt('csv')} download>
             CSV
           </a>
@@ -205,7 +205,7 @@ function recipientsText({ recipients, progress }: CampaignDescription, tags: rea
     ids.map((id) => tags.find((tag) => tag.id === id)?.name ?? String(id)).join(', ')
   if ('rows' in recipients) return `rows of a file, number in the column “${recipients.rows.phone}”`
   if ('class' in recipients) return `those of ${recipients.campaign} that are ${recipients.class.replace('_', ' ')}`
-  const except = recipients.except.length === 0 ? '' : `, but nobody on ${names(recipients.except)}`
+  const except = recipients.except.length === 0 ? '' : `, leaving out everybody on ${names(recipients.except)}`
   const count = progress.total > 0 ? `${countText(progress.total)}: ` : ''
   return `${count}everybody on ${names(recipients.tags)}${except}`
 }

@@ -69,8 +69,8 @@ export function Lane({ id }: { id: number }) {
       />
       {sentence`Held back by ${held.word}. ${held.means}`}
       <p class="help">
-        In flight: claimed by a worker and not answered yet, about the rate times the answer time. Answers: how long the
-        provider takes; half of the last minute’s came within p50, 99 in 100 within p99.
+        In flight: claimed by a worker and not answered yet, about the rate times the answer time. p50: half of the
+        provider’s answers of the last minute came within this time; p99: 99 in 100 of them did.
       </p>
       {may('viewMessages') && (
         <p>

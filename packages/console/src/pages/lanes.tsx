@@ -39,8 +39,8 @@ export function Lanes() {
                 </p>
               </search>
               <p class="help">
-                In flight: claimed by a worker and not answered yet. Half of the provider’s answers of the last minute
-                came within p50, 99 in 100 within p99. The page of a lane shows what holds it back.
+                In flight: claimed by a worker and not answered yet. p50: half of the provider’s answers of the last
+                minute came within this time; p99: 99 in 100 of them did. The page of a lane shows what holds it back.
               </p>
               <LaneTable rows={found} />
             </>

@@ -10,15 +10,16 @@ import { Button } from '../parts/press.tsx'
 import { Badge, status, Text, When, words } from '../parts/text.tsx'
 import { actingHeaders, downloadAddress, refusalOf } from '../state/http.ts'
 
+/** Each reads on from a number. */
 const REASONS = {
-  duplicate: 'twice in the list',
-  number: 'no possible phone number',
-  parameter: 'a value for the template is missing or does not fit',
-  unreadable: 'cannot be read',
-  opted_out: 'wants no advertising',
-  excluded: 'has an excepted tag',
-  skipped_capped: 'has had enough marketing for now',
-  skipped_erased: 'was erased since',
+  duplicate: 'listed twice',
+  number: 'with an impossible phone number',
+  parameter: 'with a value for the template missing or not fitting',
+  unreadable: 'on lines that cannot be read',
+  opted_out: 'opted out of advertising',
+  excluded: 'on a list that is left out',
+  skipped_capped: 'capped, with enough marketing for now',
+  skipped_erased: 'erased since',
 } as const
 
 /** How many people get nothing, by reason. */
@@ -44,7 +45,7 @@ export function LeftOut({
       </p>
       <ul>
         {found.map(({ means, count }) => (
-          <li key={means}>{`${countText(count)}: ${means}`}</li>
+          <li key={means}>{`${countText(count)} ${means}`}</li>
         ))}
       </ul>
     </>

@@ -61,7 +61,7 @@ function TagChoice({ all, draft, onChange }: Props & { all: readonly Tag[] }) {
   return (
     <div class="halves">
       {group('Everybody on one of these lists', 'tags')}
-      {group('But nobody on one of these', 'except')}
+      {group('Leave out everybody on these lists', 'except')}
     </div>
   )
 }
