@@ -103,14 +103,15 @@ export function createLaneLoop(deps: {
     mode = { name: 'idle' }
     const next = nextStep(now)
     const isTake = next !== undefined && next !== 'full' && 'most' in next
-    if (isTake && !next.firstOnly) {
-      if (turns.begin(next.most, goOn)) void take(next, dueAt)
-      else mode = { name: 'in line', dueAt }
+    // Only a backlog waits for its turn: what has just come to a lane without one, and transactional messages alone, are few, and
+    // somebody waits for them.
+    const needsTurn = isTake && known.hasMore && !next.firstOnly
+    if (needsTurn && !turns.begin(next.most, goOn)) {
+      mode = { name: 'in line', dueAt }
       return
     }
-    turns.leave(goOn)
-    // Transactional messages alone are few, and somebody waits for them: they wait for no turn.
-    if (isTake) void take(next, dueAt)
+    if (!needsTurn) turns.leave(goOn)
+    if (isTake) void take(next, dueAt, needsTurn)
     else if (next === 'full') mode = { name: 'full' }
     else if (next !== undefined) waitUntil(now + next.waitMs)
   }
@@ -133,7 +134,7 @@ export function createLaneLoop(deps: {
     mode = { name: 'waiting', at, timer: setTimeout(goOn, Math.max(0, tick - performance.now())) }
   }
 
-  async function take(next: Take, dueAt: number): Promise<void> {
+  async function take(next: Take, dueAt: number, hasTurn: boolean): Promise<void> {
     const taking: Mode = { name: 'taking', isWoken: false }
     mode = taking
     const beganAt = performance.now()
@@ -151,7 +152,7 @@ export function createLaneLoop(deps: {
       hold(AWAY_MS)
     }
     // It goes on as the last in line.
-    if (!next.firstOnly) turns.end(next.most)
+    if (hasTurn) turns.end(next.most)
     // It may have been stopped meanwhile.
     if (mode !== taking) return
     mode = { name: 'idle' }
