@@ -6,12 +6,13 @@
 
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { ACT_TEXT_MAX, type Actor, type AuditEvent, type AuditLogEntry } from '../model/accounts/audit-log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { accountActivityKey, rootKeys, senderKey } from '../redis/keys.ts'
 import { readRecord } from '../redis/records.ts'
 
-export const AUDIT_LOG_KEPT_MS = 90 * 86_400_000
+export const AUDIT_LOG_KEPT_MS = 90 * DAY_MS
 /** Some 150 bytes each. */
 const MOST_OF_ACCOUNT = 10_000
 const MOST_IN_ALL = 100_000

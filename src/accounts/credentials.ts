@@ -4,6 +4,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { anyPermissionSchema, NO_ACCOUNT, OPERATOR, type Permission } from '../model/accounts/permissions.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -75,7 +76,7 @@ export function newKey(): { id: string; secret: string } {
 }
 
 /** How long a revoked or expired key is still listed, and refused as such. */
-const ENDED_KEPT_MS = 90 * 86_400_000
+const ENDED_KEPT_MS = 90 * DAY_MS
 
 /**
  * Stores a key and returns it in clear, for the only time. `expiresAtMs` 0 is never. It is a new one of `newKey` unless one is given;

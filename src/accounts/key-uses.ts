@@ -3,6 +3,7 @@
 //
 // A busy key is used a thousand times a second: a process gathers its uses and writes them once a minute. Addresses are personal data:
 // they are kept for 30 days, one for each key and day.
+import { DAY_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { keyUsesKey, keyUsesOfDayKey } from '../redis/keys.ts'
 
@@ -22,7 +23,6 @@ export interface KeyUses {
 }
 
 const WRITTEN_EVERY_MS = 60_000
-const DAY_MS = 86_400_000
 const KEPT_DAYS = 30
 /** Keys gathered per process; beyond it all are written, which costs a write for each used key. */
 const MOST = 10_000

@@ -2,13 +2,14 @@
 // instead; only the SHA-256 of the id is stored. A session permits what its key permits, and nothing once that is revoked.
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { assertSameInstallation } from '../redis/installation.ts'
 import { sessionKey, sessionsOfCredentialKey } from '../redis/keys.ts'
 import { type Credential, cachedCredentialOf, hashOf } from './credentials.ts'
 
 /** A session ends so long after its sign-in, however busy it is. */
-export const SESSION_MS = 12 * 3_600_000
+export const SESSION_MS = 12 * HOUR_MS
 /** Sessions of one key; the oldest ends when there are more. */
 const MOST_PER_KEY = 50
 

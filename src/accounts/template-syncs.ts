@@ -1,6 +1,7 @@
 // The schedule and progress of template syncs, one for each account at WhatsApp: a ZSET of due times, and a hash for each with progress and
 // result. A worker that dies leaves the sync due, and the next one continues after the last page.
 import { z } from 'zod'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys, templateSyncKey } from '../redis/keys.ts'
@@ -19,7 +20,7 @@ function readMember(member: string): SyncedAccount[] {
   return account === undefined || wabaId === undefined ? [] : [{ account: Number(account), wabaId }]
 }
 
-const KEPT_MS = 90 * 86_400_000
+const KEPT_MS = 90 * DAY_MS
 
 const count = z.coerce.number().int().nonnegative().default(0)
 const time = z.coerce.number().int().optional()

@@ -4,6 +4,7 @@
 // Anybody may post to these addresses, so a process gathers arrivals and writes them every few seconds. A process that is killed loses the
 // last few seconds.
 
+import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { webhookArrivalsKey } from '../redis/keys.ts'
@@ -16,9 +17,7 @@ export interface WebhookArrivals {
 }
 
 const WRITE_AFTER_MS = 2_000
-const KEPT_MS = 30 * 86_400_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const KEPT_MS = 30 * DAY_MS
 /** Refusals are counted in stretches of ten minutes. */
 const STRETCH_MS = 600_000
 const GOOD = 'good'

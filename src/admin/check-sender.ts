@@ -6,6 +6,7 @@ import { webhooksOf } from '../accounts/webhook-arrivals.ts'
 import { hasWebhookSecret } from '../accounts/webhook-secrets.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import type { Seal } from '../kernel/seal.ts'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { isLanePaused } from '../lanes/stats.ts'
 import { type Finding, findingsOf, type SenderCheck, webhooksFinding } from '../model/accounts/sender-check.ts'
 import type { GraphApi } from '../providers/graph-api.ts'
@@ -13,7 +14,6 @@ import { readSenderFacts } from '../providers/sender-facts.ts'
 import type { Redis } from '../redis/connect.ts'
 
 /** A webhook that was verified within this time shows that there is a secret. */
-const DAY_MS = 86_400_000
 
 /** Dependencies of a check; `appSecret` is the installation's. */
 export interface CheckDeps {

@@ -17,6 +17,7 @@ import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
 import { Refusal } from '../kernel/refusal.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { forgetLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { parseCampaignId } from '../model/campaigns/campaign-id.ts'
@@ -28,7 +29,7 @@ import type { Redis } from '../redis/connect.ts'
 import { campaignsOfAccountKey, messageIndexKey, outboxKey, rootKeys } from '../redis/keys.ts'
 import { endAccount } from './remove-account.ts'
 
-const EVERY_MS = 3_600_000
+const EVERY_MS = HOUR_MS
 
 interface ExpiryDeps extends ForgetDeps {
   config: Pick<Config, 'retentionMs' | 'trashMs' | 'draftMs' | 'events'>
@@ -95,7 +96,7 @@ export interface ForgetDeps {
 }
 
 /** How soon files and records without an expiry are checked again. */
-const AGAIN_MS = 3_600_000
+const AGAIN_MS = HOUR_MS
 
 /** Forgets the lanes of removed senders without data at this time (epoch ms). A failure of one affects no other. */
 export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void> {

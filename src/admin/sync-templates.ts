@@ -11,6 +11,7 @@ import { listCampaigns } from '../campaigns/store/list.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Seal } from '../kernel/seal.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../model/campaigns/lifecycle.ts'
 import { whyNotSendable } from '../model/templates/template.ts'
 import { PAGE_SIZE, readTemplatePage, type TemplatePageEnd } from '../providers/cloud-templates.ts'
@@ -23,12 +24,11 @@ export type SyncDeps = MoveDeps & { graph: Pick<GraphApi, 'ask'>; seal: Seal; lo
 /** More pages of the smallest size than WhatsApp lets an account have templates. */
 const MOST = { pages: 1_000, templates: 20_000, bytes: 128 * 1024 * 1024 }
 /** A list that takes longer, with its waits, is started again: its first pages are too old to show what is gone. */
-const LONGEST_MS = 3 * 3_600_000
+const LONGEST_MS = 3 * HOUR_MS
 /** How long to back off when WhatsApp throttles without a time. */
 const THROTTLED_MS = 300_000
 /** After a fault, twice as long after each further one, up to an hour. */
 const FAULT_MS = 30_000
-const HOUR_MS = 3_600_000
 
 /** When to list this account again, in ms from now; undefined: never, because no sender belongs to it any more. */
 export type SyncEnd = { nextMs: number } | 'stopped' | undefined

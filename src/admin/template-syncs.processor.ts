@@ -18,10 +18,10 @@ import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { rootKeys, templateSyncLeaseKey } from '../redis/keys.ts'
 import { deleteIf, holdLease, newHolder } from '../redis/lock.ts'
-import { CorruptRecordError } from '../redis/records.ts'
+import { skipCorrupt } from '../redis/records.ts'
 import { type SyncDeps, syncTemplates } from './sync-templates.ts'
 
-const LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 /** Accounts at WhatsApp that one worker lists at a time. */
 const AT_ONCE = 6
 /** Longer than a page takes, retried in ever smaller sizes; renewed before each page. */
@@ -38,7 +38,7 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
   const slots = createAccountSlots(AT_ONCE)
   let isNew = true
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const nowMs = await redisNowMs(redis, rootKeys.templateSyncs)
     if (isNew) await refreshOld(deps, nowMs)
     if (isNew || (await isFirstToPlan(redis))) await planSyncs(deps, nowMs)
@@ -70,11 +70,11 @@ export function startTemplateSyncs(deps: SyncDeps): { stop: (limitMs: number) =>
     await deleteIf(redis, lease, holder).catch(() => {})
   }
 
-  const looking = repeatedly(LOOK_MS, look, log)
+  const checking = repeatedly(CHECK_EVERY_MS, check, log)
   return {
     /** Syncs in progress continue elsewhere after their current page; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {
-      looking.stop()
+      checking.stop()
       stopping.abort()
       await slots.allOver(limitMs)
     },
@@ -110,14 +110,10 @@ async function planSyncs(deps: SyncDeps, nowMs: number): Promise<void> {
 
 async function refreshOld({ redis }: SyncDeps, nowMs: number): Promise<void> {
   for (const synced of await plannedSyncs(redis)) {
-    const sync = await findTemplateSync(redis, synced).catch(unlessCorrupt)
+    const sync = await findTemplateSync(redis, synced).catch(skipCorrupt)
     // A broken record has no readable end; its sync logs that when it is due.
     if (sync?.state === 'done' && (sync.ended_at ?? 0) < nowMs - FRESH_MS) await setSyncDue(redis, synced, nowMs)
   }
-}
-
-function unlessCorrupt(error: unknown): undefined {
-  if (!(error instanceof CorruptRecordError)) throw error
 }
 
 async function forget({ redis }: SyncDeps, synced: SyncedAccount): Promise<void> {

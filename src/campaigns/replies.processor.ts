@@ -7,6 +7,7 @@
 import { cachedSender } from '../accounts/senders.ts'
 import type { Log } from '../kernel/log.ts'
 import { acceptedAtMs } from '../kernel/message-id.ts'
+import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import { archiveOf, type KeptMessage } from '../lanes/archive/archive.ts'
 import { namesOfWriter } from '../lanes/messages/inbound.ts'
 import { type CampaignId, campaignId } from '../model/campaigns/campaign-id.ts'
@@ -22,11 +23,11 @@ import { countReplied, type Reply, replyLanes, settleReplies, waitingReplies } f
 /** Replies of a lane that one read matches. */
 const AT_ONCE = 1_000
 /** A message that names none answers one that left in this time before it. */
-const ANSWERED_WITHIN_MS = 72 * 3_600_000
+const ANSWERED_WITHIN_MS = 72 * HOUR_MS
 /** WhatsApp reports whole seconds, so an answer can seem to come before its question. */
 const WHOLE_SECOND_MS = 1_000
 /** Campaigns that started longer ago are not searched. */
-const STARTED_WITHIN_MS = 30 * 86_400_000
+const STARTED_WITHIN_MS = 30 * DAY_MS
 /** Of these at most so many, the latest, and so many recipients: some 100 ms. */
 const MOST_CAMPAIGNS = 50
 const MOST_RECIPIENTS = 4_000_000

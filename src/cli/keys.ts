@@ -4,6 +4,7 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { findCredentialById, newKey } from '../accounts/credentials.ts'
 import { makeKey, revokeKey, rotateKey, showKey, showKeys } from '../admin/keys.ts'
 import { networkSchema } from '../kernel/networks.ts'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { type KeyDocument, NO_ACCOUNT, OPERATOR, PERMISSIONS, type Permission } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
@@ -21,7 +22,7 @@ const networkList = parser('networks separated by commas, such as 10.0.0.0/8,192
 })
 
 const forOperators: readonly Permission[] = [OPERATOR]
-const OVERLAP_MS = 86_400_000
+const OVERLAP_MS = DAY_MS
 const onlyIfOf = option(accountId.optional(), 'id', 'only if the key belongs to this account')
 
 const COLUMNS: Columns<KeyDocument> = {

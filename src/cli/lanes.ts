@@ -11,7 +11,7 @@ import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { LaneStatus } from '../model/lanes/lane-status.ts'
 import { NO_REASON, reasonForActivity } from '../model/lanes/pause-reason.ts'
 import type { Redis } from '../redis/connect.ts'
-import { LOOK_MS, trustClock } from '../redis/trusted-clock.ts'
+import { CLOCK_CHECK_MS, trustClock } from '../redis/trusted-clock.ts'
 import { spanText } from '../telemetry/durations.ts'
 import { type Columns, clockTime, listed } from './print.ts'
 import { confirm, laneQueues, personHere, senderNamed } from './session.ts'
@@ -104,7 +104,7 @@ export const verbs: readonly Verb[] = [
         text:
           first === undefined
             ? 'No part doubts the clock of Redis.'
-            : `The clock of Redis, which leapt by ${spanText(Math.abs(first))}, is believed within ${LOOK_MS / 1_000} s.`,
+            : `The clock of Redis, which leapt by ${spanText(Math.abs(first))}, is believed within ${CLOCK_CHECK_MS / 1_000} s.`,
         acted: first === undefined ? undefined : { account: NO_ACCOUNT, detail: `${first} s` },
       }
     },

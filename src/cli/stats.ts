@@ -1,6 +1,7 @@
 // stats: what was accepted, sent and delivered lately, of the whole installation or of one lane.
 
 import { iso } from '../kernel/instant.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { laneOf } from '../lanes/control.ts'
 import type { Redis } from '../redis/connect.ts'
 import { spanText } from '../telemetry/durations.ts'
@@ -12,7 +13,6 @@ import { senderNamed } from './session.ts'
 import { duration, laneId, senderName } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
-const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 /** Columns of the bars. */
 const COLUMNS = 60

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/credentials.ts'
 import { quoted } from '../kernel/fault.ts'
 import { parseListedPerson, parsePhone } from '../kernel/recipient.ts'
+import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import { isVisible } from '../kernel/visible.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../model/accounts/sender.ts'
@@ -61,12 +62,12 @@ export const accountId = numberOf('an account, see `accounts list`')
 const UNIT_MS = new Map([
   ['s', 1_000],
   ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
+  ['h', HOUR_MS],
+  ['d', DAY_MS],
 ])
 
 /** Ten years: more than any key should live, and far from the end of what a date can hold. */
-const LONGEST_MS = 3_653 * 86_400_000
+const LONGEST_MS = 3_653 * DAY_MS
 
 /** `90s`, `30m`, `1h` or `7d` in milliseconds; undefined for anything else, for zero and for more than ten years. */
 export function parseDuration(text: string): number | undefined {

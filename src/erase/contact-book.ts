@@ -1,5 +1,6 @@
 // The contact book of WhatsApp's Cloud API. Meta keeps number and user id of whom a business has written to, or who has
 // written to it, until the business deletes the entry, by user id only.
+import { HOUR_MS } from '../kernel/time-units.ts'
 
 /**
  * The result of deleting the entry of an erased person. `none`: the account has no number on the Cloud API. `no_user_id`: no user id of
@@ -25,5 +26,5 @@ export function outcomeOf(answers: readonly BookAnswer[]): BookAnswer {
 /** How long to wait (ms) before the next try after so many; undefined when they are used up, after about a day. */
 export const bookWaitMs = (tries: number): number | undefined => WAITS_MS[tries - 1]
 
-const [MINUTE, HOUR] = [60_000, 3_600_000]
+const [MINUTE, HOUR] = [60_000, HOUR_MS]
 const WAITS_MS = [10_000, MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 16 * HOUR]

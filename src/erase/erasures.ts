@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { ERASURE_JOB, ERASURE_QUEUE, type ErasurePayload } from '../jobs/background.ts'
 import { newUlid } from '../kernel/message-id.ts'
 import { sealText } from '../kernel/sealed.ts'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { LAST_PRIORITY, openQueue } from '../lanes/bullmq/open-queue.ts'
 import type { Redis } from '../redis/connect.ts'
 import { inTime } from '../redis/errors.ts'
@@ -13,7 +14,7 @@ import { execOrThrow, isThere, readRecord, sealedText } from '../redis/records.t
 import { BOOK_STATES, type BookState } from './contact-book.ts'
 
 /** How long the record of an erasure is kept. */
-export const KEEP_MS = 9 * 86_400_000
+export const KEEP_MS = 9 * DAY_MS
 
 /** What was erased: contacts, messages sent and received, and lines in the files of campaigns. */
 const ERASED = ['contacts', 'messages', 'received', 'recipients'] as const

@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { awayOr, type FileStore } from './store.ts'
 
 /** Content that has been received whole and is on disk. */
@@ -17,7 +18,7 @@ export interface Draft {
 }
 
 /** No upload and no preflight takes so long. */
-const DRAFT_LIMIT_MS = 86_400_000
+const DRAFT_LIMIT_MS = DAY_MS
 
 /** Content that is larger than it may be. */
 export class TooLargeError extends Error {

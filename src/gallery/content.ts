@@ -5,13 +5,14 @@
 // content is being removed (`claimContent`).
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileStore } from '../files/store.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { contentRemovalKey, galleryKeys, rootKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 
 /** No upload takes this long from its last byte to its record. */
-const SETTLED_MS = 3_600_000
+const SETTLED_MS = HOUR_MS
 const HASHES_AT_ONCE = 10_000
 const FILES_AT_ONCE = 500
 /** Removing content takes less than REMOVING_MS; a process that was held up for longer than SURE_MS gives up. */

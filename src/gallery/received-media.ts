@@ -2,6 +2,7 @@
 // is settled. A worker that dies with a file leaves it due again after its lease; the id that its file gets is written down
 // first, so that the worker that goes on finds a file that is there already, or makes it under the same id.
 import { z } from 'zod'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import { galleryKeys, receivedMediaKeys as keys } from '../redis/keys.ts'
@@ -23,13 +24,13 @@ export type TakenMedium = ReceivedMedium & { tries: number; fileId: number | und
 /** Files of one account that may wait at a time: some 10 MB of Redis. */
 const MOST_WAITING = 100_000
 /** Longer than WhatsApp keeps a file. */
-const KEEP_MS = 9 * 86_400_000
+const KEEP_MS = 9 * DAY_MS
 /** A worker that has taken a file is taken for dead after this, unless it holds on. */
 const LEASE_MS = 60_000
 /** How often a worker renews its lease on a fetch. */
 export const HOLD_AGAIN_MS = 20_000
 /** A full gallery is reported once in this time. */
-const TOLD_MS = 86_400_000
+const TOLD_MS = DAY_MS
 const FOLDER_NAME = 'Received'
 const FILES_AT_ONCE = 500
 

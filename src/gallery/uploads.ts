@@ -1,11 +1,11 @@
 // What WhatsApp has of the gallery: its id of each content for each number that sends it, who uploads one at the moment, and how
 // long an upload that went wrong is not tried again. All of it ends by itself, and all times are kept by Redis.
+import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { mediaUploadKeys } from '../redis/keys.ts'
 import { deleteIf, holdLease } from '../redis/lock.ts'
 import { defineScript } from '../redis/lua.ts'
 
-const DAY_MS = 86_400_000
 /** WhatsApp keeps an upload for 30 days. An id is used for a day less, and renewed a day before that. */
 const USED_MS = 29 * DAY_MS
 const RENEW_MS = 28 * DAY_MS
@@ -14,7 +14,7 @@ const LEASE_MS = 15_000
 /** How often a worker renews its lease on an upload. */
 export const HOLD_AGAIN_MS = 5_000
 /** Failures longer ago do not count for the next upload. */
-const FAILURES_KEPT_MS = 3_600_000
+const FAILURES_KEPT_MS = HOUR_MS
 /** An upload that fails is tried again after this, doubled for each failure in a row, up to the last. */
 const FIRST_BACKOFF_MS = 1_000
 const MOST_BACKOFF_MS = 300_000

@@ -1,4 +1,5 @@
 // How long to wait before trying again. Pure: counts in, milliseconds out.
+import { DAY_MS, HOUR_MS } from './time-units.ts'
 
 const SECOND = 1_000
 
@@ -16,12 +17,11 @@ export function messageBackoffMs(tries: number, spread: number): number {
 /** First status poll after a send on a wire without webhooks. */
 export const FIRST_POLL_MS = SECOND
 /** Polling stops this long after sending. */
-export const POLL_FOR_MS = 86_400 * SECOND
+export const POLL_FOR_MS = DAY_MS
 
 /** First poll after delivery: most people read within minutes, or much later. */
 const FIRST_AFTER_DELIVERY_MS = 60 * SECOND
-const HALF_AN_HOUR_MS = 1_800 * SECOND
-const HOUR_MS = 3_600 * SECOND
+const HALF_AN_HOUR_MS = HOUR_MS / 2
 
 /**
  * Wait until the next status poll of a message that is `ageMs` old since it was sent: its age, from 1 s to 1 h. Ages

@@ -22,7 +22,7 @@ export function nonEmptyTextUpTo(max: number): z.ZodString {
 /**
  * Items beyond the limit that are still parsed, so that a list that is a little too long has all its faults named.
  */
-const LOOKED_AT_BEYOND = 2
+const PARSED_BEYOND_LIMIT = 2
 
 interface ListRules {
   min?: number
@@ -40,8 +40,8 @@ interface ListRules {
 export type Context = Pick<z.core.ParsePayload, 'issues'>
 
 /** The part of a list of at most `max` items that is ever parsed. */
-export const lookedAt = <T>(items: readonly T[], max: number): readonly T[] =>
-  items.length > max + LOOKED_AT_BEYOND ? items.slice(0, max + LOOKED_AT_BEYOND) : items
+export const parsedPart = <T>(items: readonly T[], max: number): readonly T[] =>
+  items.length > max + PARSED_BEYOND_LIMIT ? items.slice(0, max + PARSED_BEYOND_LIMIT) : items
 
 /**
  * A list of at most `max` items. However many come, only the first few more than that are parsed. Zod's own `max` runs after
@@ -62,7 +62,7 @@ export function listUpTo<S extends z.ZodType>(max: number, item: S, rules: ListR
       context.issues.push({ code: 'custom', message: `at most ${values} values in all, got more`, input: list })
       return z.NEVER
     }
-    const parsed = readAs(itemsSchema, lookedAt(list, max), context)
+    const parsed = readAs(itemsSchema, parsedPart(list, max), context)
     judge?.(list, context)
     const origin = 'array'
     if (list.length < min) {

@@ -5,6 +5,7 @@ import { parseBucketAddress } from './bucket-address.ts'
 import { contradictionOf, productionFaults } from './config-checks.ts'
 import { isCidr, networkSchema } from './networks.ts'
 import { assertRedisAddress, RedisAddressError } from './redis-address.ts'
+import { HOUR_MS } from './time-units.ts'
 
 const SECONDS_A_DAY = 86_400
 const GIB = 1024 ** 3
@@ -216,7 +217,7 @@ export const settings = {
     .describe('Days that a campaign nobody starts is kept after its last change; 0: for ever'),
   LANEWAY_EVENTS_RETENTION_HOURS: number(1, 24 * 60)
     .default(168)
-    .transform((hours) => Math.round(hours * 3_600_000))
+    .transform((hours) => Math.round(hours * HOUR_MS))
     .describe('Hours that events are kept, to be pulled, replayed, or delivered to an endpoint that was down'),
   LANEWAY_EVENTS_RETRY_SECONDS: z
     .string()

@@ -1,6 +1,7 @@
 // A time as people and programs write it in a body: ISO 8601 with its zone.
 import { z } from 'zod'
 import { textUpTo } from './bounded.ts'
+import { DAY_MS } from './time-units.ts'
 
 /** Nanoseconds and a zone have 35 characters; the standard would let fractions go on without end. */
 const LENGTH_MAX = 40
@@ -18,8 +19,6 @@ export const iso = (ms: number): string => new Date(ms).toISOString()
 
 /** The same; null where there is no time. */
 export const isoOrNull = (ms: number | undefined): string | null => (ms === undefined ? null : iso(ms))
-
-const DAY_MS = 86_400_000
 
 /** Longest validity of a message, and longest delay of a send. */
 export const VALIDITY_MAX_MS = 30 * DAY_MS

@@ -134,7 +134,7 @@ export async function addJobs(
   retentionMs: number,
 ): Promise<void> {
   const { waiting, prioritized, delayed } = laneBacklogKeys(lane)
-  const said = await addScript(
+  const reply = await addScript(
     redis,
     {
       ...{ waiting, prioritized, delayed, counter: laneCounterKey(lane) },
@@ -153,5 +153,5 @@ export async function addJobs(
       names: places && places.length > 0 ? places : undefined,
     },
   )
-  if (said === 'closed') throw new LaneClosedError(lane)
+  if (reply === 'closed') throw new LaneClosedError(lane)
 }

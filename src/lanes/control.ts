@@ -1,7 +1,7 @@
 // Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints. Workers read no job of a paused lane
 // (scripts/lane-next.lua).
 
-import { appendToAuditLog } from '../accounts/audit-log.ts'
+import { logOwnAct } from '../accounts/own-acts.ts'
 import { dropKeptLane, type RemovedLane } from '../accounts/retained-lanes.ts'
 import {
   findSender,
@@ -15,11 +15,10 @@ import {
 import { cutText } from '../kernel/cut-text.ts'
 import { iso, isoOrNull } from '../kernel/instant.ts'
 import { masked } from '../kernel/masked.ts'
-import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
 import { ENTRY } from '../model/events/outbox-entry.ts'
 import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
+import { whyCampaignsWait } from '../portfolios/campaign-waits.ts'
 import { endCampaignsRest } from '../portfolios/campaigns-rest.ts'
-import { restingWaits } from '../portfolios/resting.ts'
 import { redisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
 import {
@@ -60,7 +59,7 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
   const oldestAt = oldestOf(stats)
   const owner = { lane: sender.id, ...(sender.portfolio !== null && { portfolio: { id: sender.portfolio } }) }
   const hasRunning = stats.campaigns.some(({ state }) => state === 'running')
-  const rest = hasRunning ? await restingWaits(redis, owner) : undefined
+  const rest = hasRunning ? await whyCampaignsWait(redis, owner) : undefined
   // The sender may have been read before the pause began, and its reason is written before the pause.
   const pause = isPaused ? await findSender(redis, sender.id) : undefined
   return {
@@ -135,15 +134,8 @@ export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, 
   await setBlocked(redis, lane, reason, await redisNowMs(redis, senderKey(lane)))
   await queues.pause(lane)
   // Many messages in flight are refused at once: the first of them writes the activity.
-  if (await emitSenderBlocked(redis, lane, reason)) await noteOwnAct(redis, lane, 'lane.pause', reason)
-}
-
-/** Writes Laneway's own act on a lane into the activity. Dying before it leaves the act out of the log. */
-export async function noteOwnAct(redis: Redis, lane: number, action: string, detail: string): Promise<void> {
-  const sender = await findSender(redis, lane)
-  if (sender === undefined) return
-  const act = { actor: LANEWAY_ITSELF, account: sender.account, action, target: String(lane), detail }
-  await appendToAuditLog(redis, act, Date.now())
+  if (await emitSenderBlocked(redis, lane, reason))
+    await logOwnAct(redis, lane, { action: 'lane.pause', target: String(lane), detail: reason })
 }
 
 const noticeScript = defineScript(import.meta.url, 'sender-notice', { names: { ENTRY } })

@@ -3,6 +3,7 @@
 
 import type { SendPayload } from '../jobs/send.ts'
 import { type MessageId, messageId } from '../kernel/message-id.ts'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { createBatcher } from '../redis/batcher.ts'
 import type { Redis } from '../redis/connect.ts'
 import { lanePrefix } from '../redis/keys.ts'
@@ -23,7 +24,7 @@ const AT_ONCE = 100
 export type LaneQueues = ReturnType<typeof openLaneQueues>
 
 /** The default of LANEWAY_RETENTION_DAYS. */
-const DEFAULT_RETENTION_MS = 30 * 86_400_000
+const DEFAULT_RETENTION_MS = 30 * DAY_MS
 
 /**
  * The queues of all lanes on one connection. A queue is opened when it is first used and stays open until `close`. New

@@ -1,8 +1,9 @@
 // Messages to workers over Redis pub/sub: lanes with work, lanes that need more workers, lanes to reopen.
+import { DAY_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { reopenedKey, rootKeys } from '../redis/keys.ts'
 
-const REOPENED_KEPT_MS = 7 * 86_400_000
+const REOPENED_KEPT_MS = 7 * DAY_MS
 
 /**
  * Publishes that a lane has jobs, or places of campaigns, and marks it for the sweep, which finds the work should the message be

@@ -1,8 +1,9 @@
 // What a notice is: the record of an account update, which is what WhatsApp reports of an account, a number or a template. Pure.
 import { z } from 'zod'
+import { DAY_MS } from '../kernel/time-units.ts'
 
 /** How long notices are kept. */
-export const NOTICES_KEPT_MS = 90 * 86_400_000
+export const NOTICES_KEPT_MS = 90 * DAY_MS
 /** Most notices of one account; the installation's are those of all accounts. */
 export const MOST_NOTICES = 1_000
 export const MOST_NOTICES_IN_ALL = 10_000

@@ -2,11 +2,12 @@
 // no Redis. Only for speed: an evicted naming is learned again, with the same result.
 import { LRUCache } from 'lru-cache'
 import { isUserId } from '../kernel/recipient.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import type { Names } from '../model/people/person.ts'
 
 /** People in the cache: some 2 MB. */
 const PEOPLE = 10_000
-const REMEMBERED_MS = 3_600_000
+const REMEMBERED_MS = HOUR_MS
 
 export type NameMemory = ReturnType<typeof createNameMemory>
 

@@ -3,13 +3,14 @@
 // the secret key of the installation, so that a copy of Redis does not show whether a number was ever known here. A later
 // campaign may write to the person again, on purpose: a person who comes back is not kept out for ever.
 import { createHmac } from 'node:crypto'
+import { DAY_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { contactKeys } from '../redis/keys.ts'
 import { execOrThrow } from '../redis/records.ts'
 import { namesOf } from './names/names.ts'
 
 /** WhatsApp repeats a webhook for 7 days. */
-const REPEATED_MS = 8 * 86_400_000
+const REPEATED_MS = 8 * DAY_MS
 
 /** How long tombstones are kept: longer than any message that they keep from coming back. */
 export const tombstonesKeptMs = ({ retentionMs }: { retentionMs: number }): number => Math.max(retentionMs, REPEATED_MS)

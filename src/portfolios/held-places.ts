@@ -1,5 +1,6 @@
 // Held places: how many messages may be out while WhatsApp holds some back to measure how people react to their template. A message
 // has a place from its claim until its answer, and one that WhatsApp holds until the hold ends.
+import { DAY_MS } from '../kernel/time-units.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rootKeys, rulesKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
@@ -8,7 +9,7 @@ import { type At, type RulesOwner, rulesKeysOf } from './rules-owner.ts'
 /** How long a message in flight has its place, if its end is never reported. */
 export const PLACE_MS = 5 * 60_000
 /** The same for a held one: WhatsApp decides within hours, and reports it by webhook. */
-export const HELD_MS = 24 * 3_600_000
+export const HELD_MS = DAY_MS
 
 const holderScript = defineScript(import.meta.url, 'rules-holder')
 const holdScript = defineScript(import.meta.url, 'rules-hold')
@@ -25,8 +26,8 @@ export async function keepHeldPlace(redis: Redis, owner: RulesOwner, name: strin
 }
 
 /** Up to `most` lanes whose sender has no portfolio and may have messages that WhatsApp holds. */
-export const lanesHolding = async (redis: Redis, most: number, { nowMs = Date.now() }: At = {}): Promise<number[]> =>
-  (await redis.zrangebyscore(rootKeys.holdingLanes, nowMs, '+inf', 'LIMIT', 0, most)).map(Number)
+export const lanesHolding = async (redis: Redis, most: number): Promise<number[]> =>
+  (await redis.zrangebyscore(rootKeys.holdingLanes, Date.now(), '+inf', 'LIMIT', 0, most)).map(Number)
 
 /** The owner of held places: a portfolio, or a lane whose sender has none. */
 export type Holder = { lane: number } | { portfolio: number }

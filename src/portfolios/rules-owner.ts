@@ -27,7 +27,7 @@ export async function rulesOwnerOf(redis: Redis, sender: Pick<Sender, 'id' | 'po
 export const rulesKeysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> =>
   rulesKeys(lane, portfolio?.id)
 
-/** The time, where it is not that of Redis. */
+/** The time of the caller, in place of the clock of Redis. Only tests give another than now. */
 export interface At {
   nowMs?: number | undefined
 }

@@ -7,6 +7,7 @@ import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { KeyRefusal } from '../accounts/check-key.ts'
 import { createLineLimit, type Log } from '../kernel/log.ts'
 import { LIMIT_OF_CODE, type Limit, Refusal } from '../kernel/refusal.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import type { AuditEvent } from '../model/accounts/audit-log.ts'
 import type { Redis } from '../redis/connect.ts'
 import { observerOf } from '../redis/observe.ts'
@@ -15,7 +16,7 @@ import { RateError } from './rate-limits.ts'
 import type { Caller } from './route.ts'
 
 /** The audit log gets the same refusal of a key this often. */
-const REPORTED_EVERY_MS = 3_600_000
+const REPORTED_EVERY_MS = HOUR_MS
 /** Pairs of key and reason in the cache. */
 const MOST_REPORTED = 10_000
 

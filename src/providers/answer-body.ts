@@ -31,9 +31,9 @@ function acceptedBy(
   const { input, others } = echoedNames(body)
   const isNamed = input !== undefined || others.length > 0
   if (isNamed && !isSame(input ?? '', to) && !others.some((name) => isSame(name, to))) return 'of_another'
-  const said = 'message_status' in message ? message.message_status : ACCEPTED
-  const isHeld = said === HELD
-  const word = said === ACCEPTED || isHeld ? undefined : wordOf(said)
+  const state = 'message_status' in message ? message.message_status : ACCEPTED
+  const isHeld = state === HELD
+  const word = state === ACCEPTED || isHeld ? undefined : wordOf(state)
   const knownAs = others.flatMap((name) => otherName(name, to) ?? [])
   const accepted = { kind: 'accepted', providerId: message.id } as const
   if (!isHeld && knownAs.length === 0 && word === undefined) return accepted
@@ -47,17 +47,17 @@ function acceptedBy(
 
 /** WhatsApp takes it as usual. */
 const ACCEPTED = 'accepted'
-/** WhatsApp holds it to see how people like the template; a webhook brings the decision. */
+/** WhatsApp holds it to measure how people react to the template; a webhook brings the decision. */
 const HELD = 'held_for_quality_assessment'
 
 /** Longest word of WhatsApp that is kept. */
 const WORD_MAX = 64
 /** An unknown word, such as `paused`: kept to be shown. Undefined for none. */
-function wordOf(said: unknown): string | undefined {
-  const text = typeof said === 'string' ? said : JSON.stringify(said)
+function wordOf(state: unknown): string | undefined {
+  const text = typeof state === 'string' ? state : JSON.stringify(state)
   const plain = withoutNumbers(text ?? '').replace(/\p{C}+/gu, ' ')
   const word = cutText(plain.trim(), WORD_MAX)
-  return word === '' || said === null ? undefined : word
+  return word === '' || state === null ? undefined : word
 }
 
 /**

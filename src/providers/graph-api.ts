@@ -4,6 +4,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
 import { createTargetAgent } from '../outbound/target-agent.ts'
 import { anywhere } from '../outbound/target-rule.ts'
@@ -138,9 +139,9 @@ function refusalOf(
     return { kind: 'unavailable', cause: `http_${status}` }
   }
   const { code, error_subcode: subcode, message, error_user_msg: sentence } = data.error
-  const said = cutText(sentence ?? message ?? '', 2_000).replaceAll(token, '…')
+  const text = cutText(sentence ?? message ?? '', 2_000).replaceAll(token, '…')
   // That takes long words out, too: a token that was cut, or another one.
-  const says = plainText.parse(said)
+  const says = plainText.parse(text)
   const isThrottled = status === 429 || THROTTLED.has(code)
   return { kind: 'refused', status, code, subcode, says, isThrottled, backoffMs }
 }
@@ -161,7 +162,7 @@ const usageSchema = z.record(
 )
 
 /** No backoff is longer than this, whatever an answer asks. */
-const LONGEST_BACKOFF_MS = 3_600_000
+const LONGEST_BACKOFF_MS = HOUR_MS
 /** Backoff when the allowance is used up without an end. */
 const USED_UP_MS = 300_000
 

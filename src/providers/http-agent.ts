@@ -11,7 +11,7 @@ import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } fro
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** How often idle connections are closed. */
-const LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 const LIMITS = {
   /**
    * Connections to one origin. Requests that find none wait. Those by HTTP/2 carry all that a worker may have in flight
@@ -73,7 +73,7 @@ interface Origin {
 export function createHttpAgent(limits = LIMITS): HttpAgent {
   const origins = new Map<string, Origin>()
   let isDestroyed = false
-  let looking: NodeJS.Timeout | undefined
+  let checking: NodeJS.Timeout | undefined
   /**
    * What is sent at the end of this turn: messages that were claimed together come by the hundred. Written one right
    * after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes the
@@ -168,7 +168,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
       free(freed) {
         if (freed.protocol === 'h1') origin.idle.push(freed)
         serve(url, origin)
-        if (freed.running === 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+        if (freed.running === 0) checking ??= setTimeout(closeUnused, CHECK_EVERY_MS).unref()
       },
       gone(gone) {
         origin.open.delete(gone)
@@ -185,7 +185,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     if (connection.protocol === 'h1') origin.idle.push(connection)
     else origin.shared.add(connection)
     serve(url, origin)
-    looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+    checking ??= setTimeout(closeUnused, CHECK_EVERY_MS).unref()
   }
 
   /** While others are open only one request fails for it: what was refused may be one connection too many. */
@@ -200,11 +200,11 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   }
 
   function closeUnused(): void {
-    looking = undefined
+    checking = undefined
     const now = performance.now()
     for (const { idle, shared } of origins.values()) {
       for (const connection of [...idle, ...shared]) if (isUnused(connection, now)) connection.destroy()
-      if (idle.length + shared.size > 0) looking ??= setTimeout(closeUnused, LOOK_MS).unref()
+      if (idle.length + shared.size > 0) checking ??= setTimeout(closeUnused, CHECK_EVERY_MS).unref()
     }
   }
 
@@ -251,7 +251,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
 
     destroy() {
       isDestroyed = true
-      clearTimeout(looking)
+      clearTimeout(checking)
       for (const { open, waiting } of origins.values()) {
         for (const call of waiting) call.failed(STOPPED)
         for (const connection of open) connection.destroy()

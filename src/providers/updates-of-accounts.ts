@@ -93,11 +93,11 @@ export const account = z
     const { event, phone_number: digits, ban_info: ban, restriction_info: limits = [] } = value
     const types = limits.flatMap(({ restriction_type: type }) => type ?? [])
     const block = blockOf(event, ban?.waba_ban_state?.toUpperCase(), types)
-    const said = [event, ban?.waba_ban_state, ...types].filter((each) => each !== undefined)
+    const words = [event, ban?.waba_ban_state, ...types].filter((each) => each !== undefined)
     const expires = limits.map(({ expiration }) => String(expiration ?? '')).find((text) => /^\d{9,13}$/.test(text))
     return {
       event,
-      sentence: `The account at WhatsApp: ${said.join(', ')}.`,
+      sentence: `The account at WhatsApp: ${words.join(', ')}.`,
       details: given({
         ban_state: ban?.waba_ban_state,
         ban_date: ban?.waba_ban_date,

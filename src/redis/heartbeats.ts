@@ -1,5 +1,6 @@
 // Heartbeats of workers, every few seconds. Times are Redis's own, so that the clocks of the machines do not matter.
 import { z } from 'zod'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { redisNowMs } from './clock.ts'
 import type { Redis } from './connect.ts'
 import { rootKeys, workerKey } from './keys.ts'
@@ -10,7 +11,7 @@ export const HEARTBEAT_MS = 3_000
 /** A worker that has not done so for this long is taken for dead. */
 const ALIVE_FOR_MS = 10_000
 /** So long after its last heartbeat a worker that did not stop in order is still known. */
-const LOST_KEPT_MS = 3_600_000
+const LOST_KEPT_MS = HOUR_MS
 
 /**
  * What keeps a lane from having more in flight in one worker: its `pace`; `memory`, all that the worker may have in

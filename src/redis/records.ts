@@ -4,6 +4,7 @@
 
 import { z } from 'zod'
 import { openText } from '../kernel/sealed.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import type { Redis, Transaction } from './connect.ts'
 import { rootKeys } from './keys.ts'
 import { defineScript } from './lua.ts'
@@ -87,7 +88,7 @@ const createScript = defineScript(import.meta.url, 'create-hash')
 
 const listedScript = defineScript(import.meta.url, 'listed-hash')
 /** No request takes so long from creating a hash to listing it. */
-const UNLISTED_MS = 3_600_000
+const UNLISTED_MS = HOUR_MS
 
 /**
  * Writes a hash unless there is one, which is left as it is: of many who create it at once, one does. `list` puts it where

@@ -4,6 +4,7 @@
 import { Cluster, Redis as SingleRedis } from 'ioredis'
 import { z } from 'zod'
 import type { Log } from '../kernel/log.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { connectWithRetry, named, primariesOf, type Redis, type RedisNode, readyOrLate } from './connect.ts'
 import { isHiddenCommand, isRedisAway } from './errors.ts'
 import { requiredReplicas } from './replication.ts'
@@ -57,7 +58,7 @@ async function lossesOf(redis: Redis): Promise<RedisSetting[]> {
   }
   const offMs = clockOffMs(redis)
   if (offMs !== 0) {
-    const by = `${(Math.abs(offMs) / 3_600_000).toFixed(1)} hours ${offMs > 0 ? 'ahead' : 'back'}`
+    const by = `${(Math.abs(offMs) / HOUR_MS).toFixed(1)} hours ${offMs > 0 ? 'ahead' : 'back'}`
     const sentence =
       `The clock of Redis has leapt ${by}: nothing is sent or expires until it is right, or for an hour. ` +
       'If it is right now, run lanes trust-clock.'

@@ -1,5 +1,5 @@
 // Whether the clock of Redis can be believed. Messages expire by it, caps and budgets end by it, and kept things are deleted
-// by it. When it is set ahead or back by hours or days, nothing of that may happen before somebody has looked: a step that
+// by it. When it is set ahead or back by hours or days, nothing of that may happen before somebody has checked: a step that
 // takes something away by the time is refused with the word CLOCK, which is like a Redis that is away for a while. What only
 // writes down what has happened goes on.
 //
@@ -10,20 +10,21 @@
 // is suspended. What was found is in Redis, for parts that start meanwhile.
 import { uptime } from 'node:os'
 import type { Log } from '../kernel/log.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { isCluster, primariesOf, type Redis, serverOf } from './connect.ts'
 import { replyError } from './errors.ts'
 import { clockDoubtKey } from './keys.ts'
 
 /** Smaller errors are accepted: nothing waits longer than this because of them. */
-export const LEAP_MS = 2 * 3_600_000
+export const LEAP_MS = 2 * HOUR_MS
 /** Doubts last so long unless a person ends them. */
-export const DOUBT_MS = 3_600_000
-/** How often each part looks. */
-export const LOOK_MS = 10_000
+export const DOUBT_MS = HOUR_MS
+/** How often each part checks it. */
+export const CLOCK_CHECK_MS = 10_000
 
 /** What is known of the clock of one server. */
 interface Known {
-  /** Its time (ms) at the last look, as far as it is believed, and the time that this machine had been up then. */
+  /** Its time (ms) at the last check, as far as it is believed, and the time that this machine had been up then. */
   redisMs: number
   upMs: number
   /** Its time less `performance.now()`, which is quicker to ask than the time that the machine has been up. */
@@ -53,8 +54,8 @@ export function assertTrusted(redis: Redis, key: string, nowMs: number): void {
 export const clockOffMs = (redis: Redis): number =>
   [...(known.get(redis)?.values() ?? [])].find(({ offMs }) => offMs !== 0)?.offMs ?? 0
 
-/** Looks at the clock of each server that takes writes, and logs when it has leapt and when it is believed again. */
-export async function lookAtClock(redis: Redis, log: Log, up = upMs): Promise<void> {
+/** Checks the clock of each server that takes writes, and logs when it has leapt and when it is believed again. */
+export async function checkClock(redis: Redis, log: Log, up = upMs): Promise<void> {
   const servers = known.get(redis) ?? new Map<string, Known>()
   known.set(redis, servers)
   for (const node of primariesOf(redis)) {
@@ -122,7 +123,7 @@ async function doubtedMs(redis: Redis, doubt: string): Promise<number> {
   return leftMs
 }
 
-/** Ends all doubts: every part believes the clocks at its next look. By how much (ms) they were off. */
+/** Ends all doubts: every part believes the clocks at its next check. By how much (ms) they were off. */
 export async function trustClock(redis: Redis): Promise<number[]> {
   const servers = isCluster(redis) ? primariesOf(redis).map(({ options: { host, port } }) => `${host}:${port}`) : ['']
   const found = await Promise.all(servers.map((server) => redis.getdel(clockDoubtKey(server))))

@@ -1,13 +1,14 @@
 // Applies an account update: changes its subject, then keeps a notice. Each part is idempotent and order-independent: a process that dies
 // in between answers no 200, and WhatsApp posts the webhook again.
 
+import { logOwnAct } from '../accounts/own-acts.ts'
 import { findSender, markBlockApplied, type Sender, updateSender } from '../accounts/senders.ts'
 import { updateTemplateState } from '../accounts/template-states.ts'
 import { askForSync } from '../accounts/template-syncs.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import { isSameNumber } from '../kernel/national-forms.ts'
-import { blockLane, noteOwnAct, resumeLane } from '../lanes/control.ts'
+import { blockLane, resumeLane } from '../lanes/control.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Notice } from '../model/notice.ts'
@@ -177,7 +178,11 @@ async function applyBlock(
     if (known.value !== '') await blockLane(redis, queues, id, `${BLOCKED}${known.value}`)
     else if (sender.paused_for.startsWith(BLOCKED)) {
       await resumeLane(redis, queues, id)
-      await noteOwnAct(redis, id, 'lane.resume', 'WhatsApp has opened the account again.')
+      await logOwnAct(redis, id, {
+        action: 'lane.resume',
+        target: String(id),
+        detail: 'WhatsApp has opened the account again.',
+      })
     }
     await markBlockApplied(redis, id, known)
   }

@@ -19,10 +19,10 @@ import { releaseHeldPlace } from '../portfolios/held-places.ts'
 import { rulesOwnerOf } from '../portfolios/rules-owner.ts'
 import { createCampaignContent } from '../recipients/campaign-content.ts'
 import { findCampaign, moveCampaign } from '../recipients/campaigns.ts'
-import { noteOwnPause } from '../recipients/own-pauses.ts'
+import { logOwnPause } from '../recipients/own-pauses.ts'
 import type { Redis } from '../redis/connect.ts'
 import { observerOf } from '../redis/observe.ts'
-import { CorruptRecordError } from '../redis/records.ts'
+import { skipCorrupt } from '../redis/records.ts'
 import { type ActDeps, actOn } from './act-on-problem.ts'
 import { applyProviderOptOut } from './apply-opt-outs.ts'
 
@@ -57,8 +57,8 @@ export async function applyReport(deps: ReportDeps, sender: Sender, report: Repo
 }
 
 /**
- * The same of a refusal that came as the answer, to a worker that has the job of the message. Resolves to how long the job is to
- * wait (ms) for the next wave of its campaign; undefined when it is done.
+ * Applies a refusal that came as the answer; the worker holds the job. Resolves to the ms the job must wait for the next wave of
+ * its campaign; undefined when it is done.
  */
 export async function applyAnswer(deps: ReportDeps, sender: Sender, report: Report): Promise<number | undefined> {
   const result = await write(deps, sender, report)
@@ -69,7 +69,7 @@ async function write(deps: ReportDeps, sender: Sender, report: Report): Promise<
   const { redis } = deps
   const { id, attempt, status, problem, providerId, atMs, pricing } = report
   // The recipient and the campaign come from our own record, not from the report.
-  const record = problem === undefined ? undefined : await readMessage(redis, id).catch(unlessCorrupt)
+  const record = problem === undefined ? undefined : await readMessage(redis, id).catch(skipCorrupt)
   const outcome = problem && status === 'failed' ? outcomeOfReport(problem) : undefined
   // Before the outcome: once that is written, a repeat of this report is ignored.
   const refused = problem === undefined ? {} : await applyRefusal(deps, sender, report, problem, record)
@@ -79,7 +79,7 @@ async function write(deps: ReportDeps, sender: Sender, report: Report): Promise<
   const result = await recordStatus(redis, id, attempt, status, how)
   if ('wasHeld' in result && result.wasHeld) await endHold(deps, sender, report, record?.run)
   if (outcome !== undefined) await actOnReport(deps, report, record?.run, outcome, result)
-  else if (status === 'delivered' || status === 'read') await endRow(deps, id)
+  else if (status === 'delivered' || status === 'read') await endStreak(deps, id)
   return result
 }
 
@@ -99,14 +99,10 @@ async function actOnReport(
 }
 
 /** A message of its campaign was delivered, so the refusals do not concern all of it. */
-async function endRow({ redis, refusals }: ReportDeps, id: MessageId): Promise<void> {
-  if (!refusals.hasRows()) return
-  const run = (await readMessage(redis, id).catch(unlessCorrupt))?.run
+async function endStreak({ redis, refusals }: ReportDeps, id: MessageId): Promise<void> {
+  if (!refusals.hasStreaks()) return
+  const run = (await readMessage(redis, id).catch(skipCorrupt))?.run
   if (run !== undefined) refusals.over({ lane: id.lane, number: run })
-}
-
-function unlessCorrupt(error: unknown): undefined {
-  if (!(error instanceof CorruptRecordError)) throw error
 }
 
 /** Reports of the pair limit that are older than this have no effect. */
@@ -146,7 +142,7 @@ async function applyRefusal(
 
 /** Adds the job of a message that goes out with the next wave of its campaign, after `waitMs`. */
 async function addNextWave({ redis, lanes }: ReportDeps, id: MessageId, waitMs: number): Promise<void> {
-  // Read anew: of a person who was erased meanwhile there must be no job.
+  // Read again: a person erased meanwhile must get no job.
   const record = await readMessage(redis, id)
   if (record?.state !== 'queued' || record.run === undefined) return
   const payload = await createCampaignContent(redis, id.lane).payloadOf({ ...record, run: record.run })
@@ -165,11 +161,11 @@ async function endHold(
   if (status !== 'failed' || !DROPPED.has(problem?.code ?? '')) return
   observerOf(redis).heldDropped()
   if (run === undefined) return
-  const said = 'WhatsApp has dropped messages that it held to see how people like the template'
-  const reason = `${TEMPLATE_PAUSED}: ${said} (code ${problem?.code}).`
+  const sentence = 'WhatsApp dropped messages that it held while it measured how people react to the template'
+  const reason = `${TEMPLATE_PAUSED}: ${sentence} (code ${problem?.code}).`
   const campaign = { lane: id.lane, number: run }
   const moved = await moveCampaign(redis, campaign, 'pause', config.retentionMs, { fields: { reason } })
   if (moved.kind !== 'moved') return
   observerOf(redis).campaignPaused('template')
-  await noteOwnPause(redis, campaign, reason)
+  await logOwnPause(redis, campaign, reason)
 }

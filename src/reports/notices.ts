@@ -2,6 +2,7 @@
 // known account. Bounded in time, in number and by kind, see notice-keep.lua.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { DAY_MS } from '../kernel/time-units.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import { ENTRY } from '../model/events/outbox-entry.ts'
 import {
@@ -22,8 +23,6 @@ import { jsonText, readRecord } from '../redis/records.ts'
 const script = defineScript(import.meta.url, 'notice-keep', { names: { ENTRY } })
 const reply = z.enum(['kept', 'known', 'missed', 'old'])
 export type Kept = z.infer<typeof reply>
-
-const DAY_MS = 86_400_000
 
 /**
  * The id of a notice: equal notices of the same moment have the same id. Some have no time, and WhatsApp repeats webhooks for days: equal

@@ -4,6 +4,7 @@
 // A period is stored as one text, `a=12,s=11,f=1,f.131047=1`: 45 bytes a period of a busy lane. A counter of its own for
 // each number (HINCRBY) would take ten times the memory.
 import { randomBytes } from 'node:crypto'
+import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import { nobody, type Observer } from '../redis/observe.ts'
 import { countedCode, enteredStates } from './codes.ts'
 
@@ -14,9 +15,6 @@ export interface Resolution {
   chunkMs: number
   keptMs: number
 }
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 export const FINE: Resolution = { name: '10s', everyMs: 10_000, chunkMs: HOUR_MS, keptMs: HOUR_MS }
 export const COARSE: Resolution = { name: '5m', everyMs: 300_000, chunkMs: DAY_MS, keptMs: 7 * DAY_MS }

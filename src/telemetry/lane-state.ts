@@ -45,7 +45,7 @@ export interface LaneFacts {
 }
 
 /** The description of a lane. */
-export interface Said {
+export interface LaneDescription {
   state: LaneState
   reason: string | null
   by: string | null
@@ -63,35 +63,35 @@ const STUCK_MS = 30_000
 const TURNS = 3
 
 /** The first of the reasons that holds. */
-export function laneState(lane: LaneFacts): Said {
-  const said = (state: LaneState, reason: string | null = null): Said => ({
+export function laneState(lane: LaneFacts): LaneDescription {
+  const stateOf = (state: LaneState, reason: string | null = null): LaneDescription => ({
     ...{ state, reason },
     ...{ by: null, since: null, until: null },
   })
   if (lane.isPaused) {
     const since = lane.pausedAt === 0 ? null : new Date(lane.pausedAt).toISOString()
-    return { ...said('paused', lane.pausedFor || null), by: lane.pausedBy || null, since }
+    return { ...stateOf('paused', lane.pausedFor || null), by: lane.pausedBy || null, since }
   }
   if (lane.waiting > 0 && lane.isRedisFull) {
-    return said('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
+    return stateOf('redis_full', 'Redis has used up its memory and takes no claim; nothing is lost.')
   }
   if (lane.cooldown) {
     const { until, code, sentence } = lane.cooldown
     const why = [sentence, code && `(${code})`].filter(Boolean).join(' ')
-    return { ...said('cooldown', why || null), until: new Date(until).toISOString() }
+    return { ...stateOf('cooldown', why || null), until: new Date(until).toISOString() }
   }
-  if (lane.waiting > 0 && lane.workers === 0) return said('no_worker', 'No worker has said lately that it is alive.')
+  if (lane.waiting > 0 && lane.workers === 0) return stateOf('no_worker', 'No worker has said lately that it is alive.')
   if (lane.resting && lane.waiting > 0 && lane.waitingFirst === 0) {
-    return { ...said('resting', lane.resting.sentence), until: new Date(lane.resting.until).toISOString() }
+    return { ...stateOf('resting', lane.resting.sentence), until: new Date(lane.resting.until).toISOString() }
   }
   if (lane.waiting > 0 && lane.inFlight === 0 && lane.sameHeadMs > silentMs(lane.rate)) {
     const span = spanText(lane.sameHeadMs / 1_000)
-    return said('stuck', `The same message has been next for ${span} although nothing holds the lane.`)
+    return stateOf('stuck', `The same message has been next for ${span} although nothing holds the lane.`)
   }
   if (lane.waiting > 0 && lane.paceUsed >= PACE_USED_UP) {
-    return said('waiting_for_pace', `All of its pace is used: ${shown(lane.rate)}.`)
+    return stateOf('waiting_for_pace', `All of its pace is used: ${shown(lane.rate)}.`)
   }
-  return said(lane.waiting > 0 || lane.inFlight > 0 ? 'sending' : 'idle')
+  return stateOf(lane.waiting > 0 || lane.inFlight > 0 ? 'sending' : 'idle')
 }
 
 /** Seconds until all that waits has left, at the lane's pace; null when none waits or there is no pace. */

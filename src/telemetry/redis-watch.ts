@@ -5,20 +5,20 @@ import { repeatedly } from '../kernel/repeatedly.ts'
 import type { Redis } from '../redis/connect.ts'
 import { assertSameInstallation, OtherInstallationError } from '../redis/installation.ts'
 import { evictedKeys, redisSettings, wrongOf } from '../redis/safety.ts'
-import { LOOK_MS, lookAtClock } from '../redis/trusted-clock.ts'
+import { CLOCK_CHECK_MS, checkClock } from '../redis/trusted-clock.ts'
 
-/** How often each part looks whether the settings still are what they were. */
+/** How often each part checks whether the settings still are what they were. */
 export const WATCH_MS = 30_000
 
 /**
- * Looks at the clock of Redis every few seconds and at everything else every half minute, until stopped. Each problem is
- * logged when it is new, and each look that finds evicted keys more than the one before.
+ * Checks the clock of Redis every few seconds and everything else every half minute, until stopped. Logs each problem when
+ * it is new, and each check that finds more evicted keys than the one before.
  */
 export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: () => void } {
   let isStopped = false
   let known: readonly string[] | undefined
   let evicted: number | undefined
-  const look = async () => {
+  const check = async () => {
     try {
       await assertSameInstallation(redis)
     } catch (error) {
@@ -38,7 +38,7 @@ export function watchRedis(redis: Redis, log: Log, everyMs = WATCH_MS): { stop: 
     if (all > (evicted ?? all)) log.error({ keys: all - (evicted ?? 0) }, 'redis.evicted')
     evicted = all
   }
-  const watches = [repeatedly(LOOK_MS, () => lookAtClock(redis, log), log), repeatedly(everyMs, look, log)]
+  const watches = [repeatedly(CLOCK_CHECK_MS, () => checkClock(redis, log), log), repeatedly(everyMs, check, log)]
   return {
     stop() {
       isStopped = true

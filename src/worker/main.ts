@@ -12,6 +12,7 @@ import { startRelay } from '../events/relay.processor.ts'
 import { startMoves } from '../gallery/moves.processor.ts'
 import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
+import { HOUR_MS } from '../kernel/time-units.ts'
 import { startReceivedMedia } from '../messages/received/received-media.processor.ts'
 import { startRequeues } from '../messages/requeue/requeue.processor.ts'
 import { trimRequeueable } from '../messages/requeue/requeueable.ts'
@@ -35,7 +36,7 @@ const UPLOAD_BEFORE_START_MS = 60_000
 /** How often replies are counted for the campaigns that they answer. */
 const REPLIES_MS = 3_000
 /** How often the lists of requeueable messages are trimmed. */
-const TRIM_MS = 3_600_000
+const TRIM_MS = HOUR_MS
 /** How long a stop waits for its last commands to Redis: a connection that waits for Redis would wait for ever. */
 const LAST_WORDS_MS = 500
 
@@ -93,7 +94,7 @@ export async function startWorker(
       serving.heartbeat,
       sweeper,
       part(() => startExpiry(shared), end),
-      serving.survey,
+      serving.refreshLanes,
       serving.closingIdle,
       every(TRIM_MS, trimLists, log),
       every(REVIEW_MS, reviewPlaces, log),

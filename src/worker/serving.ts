@@ -29,7 +29,7 @@ const CHANNELS = [wake, wakeLanes, wakeCampaigns, wideLanes, toReopen]
 /** How often lanes that have been empty for long are looked for. */
 const CLOSE_IDLE_MS = 2_000
 /** How often a worker reads who else is alive: a dead one is off the list 10 s after its last heartbeat. */
-const SURVEY_MS = 2_000
+const REFRESH_MS = 2_000
 /** A lane that nothing leaves is offered to so many; to all of them it would be 80,000 connections after a bad minute. */
 const SERVERS_AFTER_SILENCE = 4
 /** Time for messages in flight to finish on SIGTERM; the process must be gone within 20 s. */
@@ -149,9 +149,9 @@ export function createServing(deps: ServingDeps) {
       },
     ),
 
-    /** Shares lanes out anew when workers come and go. */
-    survey: every(
-      SURVEY_MS,
+    /** Assigns lanes again when workers come and go. */
+    refreshLanes: every(
+      REFRESH_MS,
       async () => {
         assignment.know(await namesOfLiveWorkers(redis), await countLanes(redis))
         const load = lanes.load()

@@ -9,7 +9,7 @@ import { redisNowMs, trustedRedisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { isRedisAway } from '../../src/redis/errors.ts'
 import { redisProblems, redisSettings } from '../../src/redis/safety.ts'
-import { clockOffMs, DOUBT_MS, lookAtClock, trustClock } from '../../src/redis/trusted-clock.ts'
+import { checkClock, clockOffMs, DOUBT_MS, trustClock } from '../../src/redis/trusted-clock.ts'
 import { keptLog, silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 /** A look of a part at the clocks, when Redis' clock has gone ahead of its machine by so much. */
 const look = (aheadMs: number, log = silentLog, redis: Redis = world.redis) =>
-  lookAtClock(redis, log, () => UP_MS - aheadMs)
+  checkClock(redis, log, () => UP_MS - aheadMs)
 
 const asleep = (redis: Redis): Promise<unknown> => trustedRedisNowMs(redis).catch((error: unknown) => error)
 

@@ -6,7 +6,7 @@ import { laneWaits } from '../../lanes/cooldown.ts'
 import { durationOf, lateOf, type Preflight } from '../../model/campaigns/definition.ts'
 import { hasEnded } from '../../model/campaigns/lifecycle.ts'
 import { deliveredTotal, type Shares, secondsLeft, sharesOf, shownRate } from '../../model/campaigns/progress.ts'
-import { restingWaits } from '../../portfolios/resting.ts'
+import { whyCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { peopleAllowed } from '../../portfolios/usage.ts'
 import { type Campaign, idOf, runningOn } from '../../recipients/campaigns.ts'
@@ -34,7 +34,7 @@ export async function describeCampaign(
     state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
   ])
   const rules = sender && state === 'running' ? await rulesOwnerOf(redis, sender) : undefined
-  const waits = ofLane ?? (rules && (await restingWaits(redis, rules)))
+  const waits = ofLane ?? (rules && (await whyCampaignsWait(redis, rules)))
   const shares = sharesOf(counts, campaign.total, state)
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
   const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)

@@ -4,10 +4,10 @@ import type { TemplateName } from '../../accounts/template-states.ts'
 import { toldStatus } from '../../accounts/templates.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import { type Campaign, findCampaign, moveCampaign, runningOn } from '../../recipients/campaigns.ts'
-import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import { logOwnPause } from '../../recipients/own-pauses.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { CorruptRecordError } from '../../redis/records.ts'
+import { skipCorrupt } from '../../redis/records.ts'
 import type { MoveDeps } from './lifecycle.ts'
 
 /**
@@ -20,8 +20,8 @@ export async function pauseForTemplate(deps: MoveDeps, account: number, template
   for (const each of sent.values()) {
     const status = await toldStatus(deps.redis, account, each)
     if (status === undefined || status === 'APPROVED') continue
-    const said = `WhatsApp says that the template ${each.name} (${each.language}) is ${status}.`
-    await pauseCampaignsOf(deps, account, each, `${TEMPLATE_PAUSED}: ${said}`)
+    const sentence = `WhatsApp says that the template ${each.name} (${each.language}) is ${status}.`
+    await pauseCampaignsOf(deps, account, each, `${TEMPLATE_PAUSED}: ${sentence}`)
   }
 }
 
@@ -45,7 +45,7 @@ export async function pauseCampaignsOf(
     const moved = await moveCampaign(deps.redis, campaign, 'pause', deps.retentionMs, { fields: { reason } })
     if (moved.kind !== 'moved') continue
     observerOf(deps.redis).campaignPaused('template')
-    await noteOwnPause(deps.redis, campaign, reason)
+    await logOwnPause(deps.redis, campaign, reason)
   }
 }
 
@@ -54,12 +54,8 @@ async function runningCampaigns(redis: Redis, account: number): Promise<Campaign
   const campaigns = await Promise.all(
     (await laneIdsOf(redis, account)).map(async (lane) => {
       const running = await runningOn(redis, lane)
-      return Promise.all(running.map((number) => findCampaign(redis, { lane, number }).catch(unlessCorrupt)))
+      return Promise.all(running.map((number) => findCampaign(redis, { lane, number }).catch(skipCorrupt)))
     }),
   )
   return campaigns.flat().flatMap((campaign) => (campaign?.state === 'running' ? [campaign] : []))
-}
-
-function unlessCorrupt(error: unknown): undefined {
-  if (!(error instanceof CorruptRecordError)) throw error
 }

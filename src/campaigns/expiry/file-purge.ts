@@ -4,13 +4,14 @@ import { removeOldDrafts } from '../../files/drafts.ts'
 import { type FileStore, removeAll } from '../../files/store.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
+import { DAY_MS, HOUR_MS } from '../../kernel/time-units.ts'
 import { findCampaign, idOf } from '../../recipients/campaigns.ts'
 import { type CampaignFiles, campaignFolder, campaignsWithFiles, removeFiles } from '../../recipients/files.ts'
 import type { Redis } from '../../redis/connect.ts'
 
-export const PURGE_EVERY_MS = 3_600_000
+export const PURGE_EVERY_MS = HOUR_MS
 /** Any upload or preflight in progress writes its file more often than this. */
-const LEFTOVER_MS = 24 * 3_600_000
+const LEFTOVER_MS = DAY_MS
 
 /**
  * Only files that are older than any unused record: a worker that was pointed at the wrong Redis must not delete the files of campaigns

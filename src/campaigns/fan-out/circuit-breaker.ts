@@ -8,10 +8,10 @@ import type { Log } from '../../kernel/log.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import type { Outcome } from '../../model/messages/outcome.ts'
-import { codeEntry } from '../../model/messages/provider-codes.ts'
+import { describeCode, isOfWhatsApp } from '../../model/messages/provider-codes.ts'
 import { latestOf, type Reported } from '../../model/messages/reported.ts'
 import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
-import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import { logOwnPause } from '../../recipients/own-pauses.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { pauseCampaignsOf } from '../commands/template-paused.ts'
@@ -25,19 +25,19 @@ const IN_A_ROW = 5
 const MOST = 1_000
 
 /** WhatsApp has paused or disabled the template, so that it refuses whatever else is sent with it. */
-const RESTING_TEMPLATE: ReadonlySet<string> = new Set(['132015', '132016'])
+const PAUSED_TEMPLATE: ReadonlySet<string> = new Set(['132015', '132016'])
 
 type Refusal = Extract<Outcome, { kind: 'failed' }>
 
 export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
 
 /**
- * The refusals in a row of all campaigns, of those that come as answers or of those that are reported later: each kind has a
- * row of its own, since a message that fails later was taken at first.
+ * The refusals in a row of all campaigns, of those that come as answers or of those that are reported later: each kind has
+ * streaks of its own, since a message that fails later was taken at first.
  */
 export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: Pick<Config, 'retentionMs'> }) {
   /** `epoch`: the one in which the campaign was paused for them. */
-  const rows = new LRUCache<string, { count: number; epoch: number | undefined }>({ max: MOST })
+  const streaks = new LRUCache<string, { count: number; epoch: number | undefined }>({ max: MOST })
 
   /** Pauses the campaign; undefined when it goes on, as it runs in a later epoch, or has ended. */
   async function pause(
@@ -52,7 +52,7 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
     if (moved.kind === 'moved') {
       deps.log.warn({ campaign: idOf(campaign), code }, 'campaign.auto_paused')
       observerOf(deps.redis).campaignPaused(reason.startsWith(TEMPLATE_PAUSED) ? 'template' : 'failures')
-      await noteOwnPause(deps.redis, campaign, reason)
+      await logOwnPause(deps.redis, campaign, reason)
     }
     return moved.kind !== 'missing' && moved.state === 'paused' ? moved.epoch : undefined
   }
@@ -85,12 +85,12 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       if (!mayPause || (reported !== undefined && (await isOver(campaign, reported)))) return false
       if (concerns === 'file') {
         // Some codes are ours, such as that of a file that was removed.
-        const why = isOfWhatsApp(code) ? `: WhatsApp refused it, ${inWords(code)}` : ` (${code})`
+        const why = isOfWhatsApp(code) ? `: WhatsApp refused it, ${describeCode(code)}` : ` (${code})`
         return (await pause(campaign, `A file in its messages cannot be sent${why}.`, code)) !== undefined
       }
       if (concerns === 'template') {
-        const isPaused = RESTING_TEMPLATE.has(code)
-        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${inWords(code)}.`
+        const isPaused = PAUSED_TEMPLATE.has(code)
+        const reason = `${isPaused ? `${TEMPLATE_PAUSED}: ` : ''}WhatsApp refuses its template: ${describeCode(code)}.`
         if ((await pause(campaign, reason, code)) === undefined) return false
         if (isPaused) await pauseOthers(campaign, reason)
         return true
@@ -98,30 +98,24 @@ export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: P
       // A repeated report does not extend the streak.
       if (reported?.isRepeated) return false
       const name = idOf(campaign)
-      const row = rows.get(name) ?? { count: 0, epoch: undefined }
-      row.count += 1
-      rows.set(name, row)
-      if (row.count < IN_A_ROW) return false
-      const reason = `WhatsApp refused ${IN_A_ROW} messages in a row: ${inWords(code)}.`
-      row.epoch = await pause(campaign, reason, code, row.epoch)
-      if (row.epoch !== undefined) return true
+      const streak = streaks.get(name) ?? { count: 0, epoch: undefined }
+      streak.count += 1
+      streaks.set(name, streak)
+      if (streak.count < IN_A_ROW) return false
+      const reason = `WhatsApp refused ${IN_A_ROW} messages in a row: ${describeCode(code)}.`
+      streak.epoch = await pause(campaign, reason, code, streak.epoch)
+      if (streak.epoch !== undefined) return true
       // A person has resumed it: what was refused before no longer counts.
-      rows.set(name, { count: 1, epoch: undefined })
+      streaks.set(name, { count: 1, epoch: undefined })
       return false
     },
 
     /** WhatsApp took a message of the campaign; of those that are reported later, it was delivered. */
     over(campaign: CampaignId): void {
-      if (rows.size > 0) rows.delete(idOf(campaign))
+      if (streaks.size > 0) streaks.delete(idOf(campaign))
     },
 
     /** Whether any campaign has refusals in a row. */
-    hasRows: (): boolean => rows.size > 0,
+    hasStreaks: (): boolean => streaks.size > 0,
   }
 }
-
-const isOfWhatsApp = (code: string): boolean => /^\d+$/.test(code)
-
-/** Without WhatsApp's own words, which may quote the message. */
-export const inWords = (code: string): string =>
-  isOfWhatsApp(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `refused without a code (${code})`

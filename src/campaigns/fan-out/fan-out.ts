@@ -25,7 +25,7 @@ import {
   sendCampaignHeartbeat,
 } from '../../recipients/campaigns.ts'
 import { advanceFanOut, type FanOutState } from '../../recipients/fan-out-state.ts'
-import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import { logOwnPause } from '../../recipients/own-pauses.ts'
 import { type Parking, parkCampaign } from '../../recipients/parked-campaigns.ts'
 import { messageSpecOf } from '../../recipients/recipient-message.ts'
 import { openSnapshot, type Snapshot } from '../../recipients/snapshot.ts'
@@ -247,7 +247,7 @@ async function stop(
     log.info({ campaign: idOf(campaign), state: moved.state, reason: fields.reason }, 'campaign.stopped')
   if (moved.kind === 'moved' && move === 'pause') {
     observerOf(redis).campaignPaused('failures')
-    await noteOwnPause(redis, campaign, fields.reason ?? '')
+    await logOwnPause(redis, campaign, fields.reason ?? '')
   }
   return 'over'
 }

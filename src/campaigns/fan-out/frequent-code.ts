@@ -3,9 +3,9 @@
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { isCountedBad } from '../../model/campaigns/exempt.ts'
+import { describeCode } from '../../model/messages/provider-codes.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { inDoubtKey, requeueableKey } from '../../redis/keys.ts'
-import { inWords } from './circuit-breaker.ts'
 
 /** Messages of the lane that are read, of those that failed and of those in doubt. */
 const LATEST = 200
@@ -23,6 +23,5 @@ export async function mostFrequentCode(redis: Redis, { lane, number }: CampaignI
     counts.set(code, (counts.get(code) ?? 0) + 1)
   }
   const [most] = [...counts].sort(([, a], [, b]) => b - a)
-  if (most === undefined) return undefined
-  return /^\d+$/.test(most[0]) ? inWords(most[0]) : `no code of WhatsApp (${most[0]})`
+  return most && describeCode(most[0])
 }

@@ -2,6 +2,7 @@
 // (campaigns/replies.processor.ts) and sets a bit for its recipient, so that each counts once. A process that dies in between leaves the
 // message queued; counting it again changes nothing.
 import { z } from 'zod'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { ASIDE } from '../../model/campaigns/counts.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -11,7 +12,7 @@ import { defineScript } from '../../redis/lua.ts'
 /** Received messages of a lane that wait here; further ones are not counted. */
 const MOST_WAITING = 100_000
 /** Messages that have waited this long, as without a worker, are not counted any more. */
-const KEEP_MS = 3 * 86_400_000
+const KEEP_MS = 3 * DAY_MS
 
 const addScript = defineScript(import.meta.url, 'reply-add')
 const countScript = defineScript(import.meta.url, 'campaign-replied', { names: { ASIDE } })

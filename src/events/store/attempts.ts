@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { cutText } from '../../kernel/cut-text.ts'
 import { masked } from '../../kernel/masked.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { type AttemptDocument, attemptSchema } from '../../model/events/endpoint.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
@@ -10,7 +11,7 @@ import { jsonText } from '../../redis/records.ts'
 
 /** Attempts that are kept, of successes and of failures. */
 const KEPT = 500
-const KEPT_MS = 7 * 86_400_000
+const KEPT_MS = 7 * DAY_MS
 /** Characters of an answer that are kept. */
 const ANSWER_KEPT = 1_000
 

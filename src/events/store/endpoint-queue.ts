@@ -3,6 +3,7 @@
 // the check missed is written later, and is not lost.
 
 import type { EventJob } from '../../jobs/background.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { delayedUntil, endpointDelayedKey, endpointQueue } from '../../lanes/bullmq/layout.ts'
 import { openQueue, type Queue } from '../../lanes/bullmq/open-queue.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -15,7 +16,6 @@ export interface QueueOwner {
   id: string
 }
 
-const DAY_MS = 86_400_000
 /** Deliveries that were given up are kept to be replayed. */
 export const GIVEN_UP_KEPT = { age: 7 * 86_400, count: 1_000, limit: 100 }
 

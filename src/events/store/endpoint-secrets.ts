@@ -1,13 +1,14 @@
 // The secrets of an endpoint: the present one, and former ones that still sign for a day. Sealed like provider tokens.
 
 import type { Resealed, Seal } from '../../kernel/seal.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { newSecret } from '../../outbound/signatures.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { eventKeys } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
 
 /** How long deliveries are also signed with the old secret after a rotation. */
-const OLD_SECRET_MS = 86_400_000
+const OLD_SECRET_MS = DAY_MS
 /** More would make the header of signatures too long for some servers; the oldest are left out. */
 const OLD_SECRETS_MAX = 9
 

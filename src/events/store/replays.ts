@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { type EventJob, eventJobSchema } from '../../jobs/background.ts'
 import { newUlid } from '../../kernel/message-id.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import type { Queue } from '../../lanes/bullmq/open-queue.ts'
 import { eventTypeSchema } from '../../model/events/event-schema.ts'
 import type { PlacedEvent } from '../../model/events/outbox-entry.ts'
@@ -14,7 +15,7 @@ import type { Endpoint } from './endpoints.ts'
 import { sourcesOf } from './outbox.ts'
 import { readRange } from './outbox-entries.ts'
 
-const KEEP_MS = 9 * 86_400_000
+const KEEP_MS = 9 * DAY_MS
 
 const orderSchema = z.object({
   sinceMs: z.number(),

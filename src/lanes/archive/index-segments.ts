@@ -2,6 +2,7 @@
 
 import { PERSON_HASH_BYTES } from '../../kernel/message-id.ts'
 import { indexHashesOf } from '../../kernel/sealed.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { indexSegmentKeys, messageIndexKey } from '../../redis/keys.ts'
 
@@ -24,7 +25,7 @@ export interface Segment {
 export const SERIES = { sent: 'o', received: 'r', campaign: 'c' } as const
 
 /** How long before its segment was begun a message may have been accepted (ms), in those whose digit is 0, or 1; 2: any time. */
-export const LATENESS = { punctualMs: 60_000, lateMs: 3_600_000 } as const
+export const LATENESS = { punctualMs: 60_000, lateMs: HOUR_MS } as const
 
 const OF_CAMPAIGN = new RegExp(`^${SERIES.campaign}\\d+$`)
 const BY_TIME = new RegExp(`^([${SERIES.sent}${SERIES.received}])([012])(\\d+)$`)

@@ -1,6 +1,7 @@
 // Received messages by WhatsApp's id, and the 24-hour reply windows that they open.
 import { z } from 'zod'
 import { nameOfPerson, namesOfPerson, sealText } from '../../kernel/sealed.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { receivedPartsSchema } from '../../model/messages/received.ts'
 import type { Names } from '../../model/people/person.ts'
@@ -121,7 +122,7 @@ export async function noteGalleryFile(
 }
 
 /** How long a window stays open after the latest message of the person. */
-export const WINDOW_MS = 24 * 3_600_000
+export const WINDOW_MS = DAY_MS
 
 /** Opens a window at this time (epoch ms), unless a later message keeps it open for longer. */
 export async function openReplyWindow(

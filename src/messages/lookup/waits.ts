@@ -12,8 +12,8 @@ import { parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import type { MessageClass } from '../../model/messages/content.ts'
 import type { Names } from '../../model/people/person.ts'
 import { namesOf } from '../../people/names/names.ts'
+import { whyCampaignsWait, whyTransactionalWaits } from '../../portfolios/campaign-waits.ts'
 import { cappedUntil } from '../../portfolios/caps.ts'
-import { restingWaits, spentWaits } from '../../portfolios/resting.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { isMarketingNow } from '../../recipients/message-marketing.ts'
 import { redisNowMs } from '../../redis/clock.ts'
@@ -73,7 +73,7 @@ async function ruleWaits(
   if (of !== 'campaign' && type !== 'template') return undefined
   const [[capped], others] = await Promise.all([
     cappedUntil(redis, owner, [names]),
-    of === 'campaign' ? restingWaits(redis, owner) : spentWaits(redis, owner),
+    of === 'campaign' ? whyCampaignsWait(redis, owner) : whyTransactionalWaits(redis, owner),
   ])
   if (capped === undefined || !(await isMarketing(redis, account, message))) return others
   const sentence = `The person has had enough marketing; WhatsApp takes the next at ${iso(capped)}.`

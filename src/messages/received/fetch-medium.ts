@@ -22,6 +22,7 @@ import type { Config } from '../../kernel/config.ts'
 import { iso } from '../../kernel/instant.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Seal } from '../../kernel/seal.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { type InboundMessage, namesOfWriter, noteGalleryFile } from '../../lanes/messages/inbound.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
@@ -34,7 +35,7 @@ import { eventKeys } from '../../redis/keys.ts'
 /** Files that one worker fetches at a time, each through some hundred KB of memory. */
 export const AT_ONCE = 4
 /** WhatsApp keeps a received file for seven days. */
-const KEPT_MS = 7 * 86_400_000
+const KEPT_MS = 7 * DAY_MS
 /** More than fit into that time; an unreadable record ends the tries with it. */
 const MOST_TRIES = 3_000
 /** A full gallery may have room again after this. */

@@ -12,6 +12,7 @@ import {
 } from '../../gallery/received-media.ts'
 import { waitAtMost } from '../../kernel/deadline.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { AT_ONCE, type FetchDeps, type FetchEnd, fetchMedium } from './fetch-medium.ts'
 
@@ -20,7 +21,7 @@ const LOOK_MS = 1_000
 const AT_ONCE_EACH = 3
 /** Wait after a failed try, doubled each time up to the last, with up to half subtracted at random. */
 const FIRST_WAIT_MS = 5_000
-const MOST_WAIT_MS = 3_600_000
+const MOST_WAIT_MS = HOUR_MS
 
 /** Starts polling for due files, once a second and after each file. */
 export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) => Promise<void> } {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { newUlid } from '../../kernel/message-id.ts'
 import { sealText } from '../../kernel/sealed.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { openQueue } from '../../lanes/bullmq/open-queue.ts'
 import { messageClassSchema } from '../../model/messages/content.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -16,7 +17,7 @@ import { REQUEUE_STATES } from './filter.ts'
  * How long a job is kept. Longer than the 8.5 days of its Idempotency-Key: a repeat that found no record would count as a first request,
  * and send again what has failed since.
  */
-export const KEEP_MS = 9 * 86_400_000
+export const KEEP_MS = 9 * DAY_MS
 
 /** Which messages to requeue: their lanes, a filter, and when they ended (epoch ms, both inclusive). */
 const orderSchema = z.object({

@@ -2,6 +2,7 @@
 // gets the answers as data.
 import { z } from 'zod'
 import { isSameNumber } from '../../kernel/national-forms.ts'
+import { DAY_MS, HOUR_MS } from '../../kernel/time-units.ts'
 
 const findingSchema = z
   .strictObject({
@@ -77,7 +78,6 @@ export interface CheckedSender {
   hasPortfolio: boolean
 }
 
-const DAY_MS = 86_400_000
 const good = (what: string, sentence: string): Finding => ({ what, state: 'good', sentence, do: null })
 const warning = (what: string, sentence: string, todo: string): Finding => ({
   ...{ what, state: 'warning', sentence },
@@ -117,8 +117,6 @@ function notKnown(what: string, asked: Exclude<Asked<unknown>, { kind: 'known' }
   if (asked.code === 190) return missing(what, 'WhatsApp does not take the token.', NEW_TOKEN)
   return missing(what, `WhatsApp refuses it${asked.says === '' ? '.' : `: ${asked.says}`}`, todo)
 }
-
-const HOUR_MS = 3_600_000
 
 /** Which webhooks came lately; see accounts/webhook-arrivals.ts. */
 interface CameLately {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { instantSchema, iso } from '../../kernel/instant.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import { marketingRouteSchema } from '../accounts/sender.ts'
 import type { State } from '../messages/lifecycle.ts'
@@ -188,8 +189,6 @@ export const preflightSchema = z.object({
   would_expire: count,
 })
 export type Preflight = z.infer<typeof preflightSchema>
-
-const DAY_MS = 86_400_000
 
 /** How long a campaign takes at this rate with this many people now and a day, if every message opens a conversation. */
 export function durationOf({ recipients, rate, people }: Pick<Preflight, 'recipients' | 'rate' | 'people'>): {

@@ -1,13 +1,14 @@
 // How long a failed delivery waits, by the schedule of LANEWAY_EVENTS_RETRY_SECONDS, and when an endpoint has failed for too long. Pure.
+import { DAY_MS } from '../../kernel/time-units.ts'
 
 /** Jitter: share by which a wait is longer or shorter, so that retries do not bunch up. */
 const JITTER = 0.2
 /** An endpoint may ask for a wait of at most this (ms). */
-const MOST_ASKED_MS = 86_400_000
+const MOST_ASKED_MS = DAY_MS
 /** Waits (ms) before a failing endpoint is tried with new events; the last one repeats. */
 const PROBE_MS = [1_000, 5_000, 15_000, 30_000, 60_000] as const
 /** Without one success for so long (ms) an endpoint is disabled. */
-export const DISABLED_AFTER_MS = 5 * 86_400_000
+export const DISABLED_AFTER_MS = 5 * DAY_MS
 
 /**
  * How long (ms) a delivery waits that has failed `failures` times, by the schedule in ms; undefined when all its tries

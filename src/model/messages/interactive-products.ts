@@ -1,6 +1,6 @@
 // Products of the catalogue that is connected with the account at WhatsApp: one, several in sections, or all of it.
 import { z } from 'zod'
-import { type Context, listUpTo, lookedAt, nonEmptyTextUpTo } from '../../kernel/bounded.ts'
+import { type Context, listUpTo, nonEmptyTextUpTo, parsedPart } from '../../kernel/bounded.ts'
 import { counted, valueAt } from '../../kernel/fault.ts'
 import { bodySchema, footerSchema } from './interactive-parts.ts'
 import { LIMITS } from './limits.ts'
@@ -64,7 +64,7 @@ function judgeSections(sections: readonly unknown[], context: Context): void {
     context.issues.push({ code: 'custom', message, input: sections })
   }
   if (sections.length < 2) return
-  lookedAt(sections, LIMITS.sections).forEach((section, s) => {
+  parsedPart(sections, LIMITS.sections).forEach((section, s) => {
     if (valueAt(section, ['title']) !== undefined) return
     const message = 'required when there is more than one section'
     context.issues.push({ code: 'custom', path: [s, 'title'], message, input: undefined })

@@ -1,7 +1,7 @@
 // Interactive messages: a list to choose from, up to three reply buttons, a button that opens a link, one that shares a
 // location, a form, and products of a catalogue. Unknown fields are dropped; every limit is WhatsApp's own (limits.ts).
 import { z } from 'zod'
-import { type Context, listUpTo, lookedAt, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
+import { type Context, listUpTo, nonEmptyTextUpTo, parsedPart, textUpTo } from '../../kernel/bounded.ts'
 import { counted, quoted, valueAt } from '../../kernel/fault.ts'
 import { flowSchema } from './interactive-flow.ts'
 import { bodySchema, footerSchema, headerSchema } from './interactive-parts.ts'
@@ -102,9 +102,9 @@ function judgeSections(sections: readonly unknown[], context: Context): void {
     const message = `at most ${counted(LIMITS.rows, 'row')} over all sections, got ${count}`
     context.issues.push({ code: 'custom', message, input: sections })
   }
-  const first = lookedAt(sections, LIMITS.sections)
+  const first = parsedPart(sections, LIMITS.sections)
   const ids = first.flatMap((section, s) =>
-    lookedAt(rowsOf(section), LIMITS.rows).map((row, r) => ({
+    parsedPart(rowsOf(section), LIMITS.rows).map((row, r) => ({
       path: [s, 'rows', r, 'id'],
       value: valueAt(row, ['id']),
     })),
@@ -121,7 +121,7 @@ function judgeSections(sections: readonly unknown[], context: Context): void {
 /** Two buttons of one id are indistinguishable when they come back, two of one title to the person who reads them. */
 function judgeButtons(buttons: readonly unknown[], context: Context): void {
   for (const field of ['id', 'title']) {
-    const values = lookedAt(buttons, LIMITS.replyButtons).map((button, b) => ({
+    const values = parsedPart(buttons, LIMITS.replyButtons).map((button, b) => ({
       path: [b, 'reply', field],
       value: valueAt(button, ['reply', field]),
     }))

@@ -2,6 +2,7 @@
 // is unsent if no connection was made, on HTTP 429, or on a code that WhatsApp gives only when it refuses. Everything else without
 // a message id is unconfirmed, and never repeated blindly.
 import { cutText } from '../../kernel/cut-text.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import { type Concern, codeEntry } from './provider-codes.ts'
 
 /** The cause of a call that missed its slot; it is sent in another one. */
@@ -110,7 +111,7 @@ const SECOND = 1_000
 /** A missing object: with code 100 the number or the permission is gone. */
 const SUBCODE_NO_OBJECT = 33
 /** Longest Retry-After that is obeyed; a longer one counts as a mistake, and the provider is tried again after an hour. */
-export const MAX_RETRY_AFTER_MS = 3_600 * SECOND
+export const MAX_RETRY_AFTER_MS = HOUR_MS
 /**
  * Statuses without a code of WhatsApp that every message would get. In the provider's own envelope the credential or the address is
  * wrong; else a firewall or a proxy answered, which passes by itself.

@@ -3,6 +3,6 @@ import type { Pricing } from './pricing.ts'
 
 /** Such as `marketing, regular, billable`. */
 export function wordsOfPricing({ billable, type, category }: Pricing): string {
-  const said = [category, type, billable === undefined ? undefined : billable ? 'billable' : 'free']
-  return said.filter((word) => word !== undefined).join(', ')
+  const words = [category, type, billable === undefined ? undefined : billable ? 'billable' : 'free']
+  return words.filter((word) => word !== undefined).join(', ')
 }

@@ -43,7 +43,7 @@ export const HAD_ENOUGH = '131049'
 export const OPTED_OUT_THERE = '131050'
 
 const pauseLane = (seconds: number): CodeRule => ({ act: 'pause_lane', seconds })
-const restCampaigns = (seconds: number): CodeRule => ({ act: 'rest_campaigns', seconds })
+const campaignsRestFor = (seconds: number): CodeRule => ({ act: 'rest_campaigns', seconds })
 const blockSender: CodeRule = { act: 'block_sender' }
 const delayRecipient: CodeRule = { act: 'delay_recipient' }
 const retry: CodeRule = { act: 'retry' }
@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
   [80008, 'account', pauseLane(60), 'too many calls by the business account'],
   [130429, 'sender', pauseLane(1), 'more messages per second than the number may send', PROOF],
   [131056, 'recipient', delayRecipient, 'too many messages to this recipient', PROOF],
-  [131048, 'sender', restCampaigns(3_600), 'the number is held back for spam', PROOF],
+  [131048, 'sender', campaignsRestFor(3_600), 'the number is held back for spam', PROOF],
   [131057, 'account', pauseLane(60), 'the account is in maintenance', PROOF],
   [133004, 'provider', retry, 'the server is temporarily unavailable', PROOF],
   [131016, 'provider', retry, 'the service is unavailable', PROOF],
@@ -149,7 +149,7 @@ const TOO_MANY = 'http_429'
 
 /** Whether a problem's code says that the lane is too fast for the provider: it makes the lane wait. */
 export const isThrottling = (code: string): boolean =>
-  code === TOO_MANY || PROVIDER_CODES.get(/^\d+$/.test(code) ? Number(code) : Number.NaN)?.rule.act === 'pause_lane'
+  code === TOO_MANY || PROVIDER_CODES.get(isOfWhatsApp(code) ? Number(code) : Number.NaN)?.rule.act === 'pause_lane'
 
 /** The rule of a code; 200 to 299 are all permissions, and an unlisted code is refused for good. */
 export function codeEntry(code: number): CodeEntry {
@@ -159,3 +159,10 @@ export function codeEntry(code: number): CodeEntry {
     return { means: 'the app lacks a permission', concerns: 'account', rule: blockSender, provesUnsent: false }
   return { means: 'refused by WhatsApp', concerns: 'message', rule: fail, provesUnsent: false }
 }
+
+/** Whether it is a code of WhatsApp; the others are ours, such as that of a file that was removed. */
+export const isOfWhatsApp = (code: string): boolean => /^\d+$/.test(code)
+
+/** The code in words, without WhatsApp's own text, which may quote the message. */
+export const describeCode = (code: string): string =>
+  isOfWhatsApp(code) ? `${codeEntry(Number(code)).means} (code ${code})` : `no code of WhatsApp (${code})`

@@ -12,6 +12,7 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { formsOf, mainForm, withForms } from '../../kernel/national-forms.ts'
 import { namesOfPerson, sealsOfPerson } from '../../kernel/sealed.ts'
+import { DAY_MS } from '../../kernel/time-units.ts'
 import { learn, type Names, type Naming, personOf } from '../../model/people/person.ts'
 import { cached } from '../../redis/cached.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -19,7 +20,7 @@ import { contactKeys } from '../../redis/keys.ts'
 import { defineScript, defineScriptOfMany } from '../../redis/lua.ts'
 import { packNames, unpackNames } from './packed-names.ts'
 
-const KEPT_MS = 400 * 86_400_000
+const KEPT_MS = 400 * DAY_MS
 /** Names that WhatsApp reports again are renewed if they would expire within this. */
 const SOON_MS = KEPT_MS / 2
 /** Bits of a name's digest: among a million people, one searched name in thirty million matches a wrong one. */

@@ -1,6 +1,6 @@
-// How fast things happen on a lane, from counts that rise: what was counted since the last look, over the last 10 s. Every
-// process writes its counts each 3 s, so these ten seconds hold three writes of each. Without an earlier look, as in a
-// program that looks once, the latest whole period of the history tells it.
+// How fast things happen on a lane, from counts that rise: what was counted since the last sample, over the last 10 s. Every
+// process writes its counts each 3 s, so these ten seconds hold three writes of each. Without an earlier sample, as in a
+// program that takes one, the last complete period of the history is used.
 import { COUNTED, type Counted, FINE, parseFields } from '../history.ts'
 
 /** The figures that have a rate. */
@@ -20,28 +20,28 @@ export type RateMeter = ReturnType<typeof createRateMeter>
 
 /** The meter of one lane, or of the whole installation. `spark` is how many periods are remembered. */
 export function createRateMeter(spark: number) {
-  /** Beginning of a period → what was counted in it when last looked. The text: most have not changed since. */
+  /** Beginning of a period → what was counted in it at the last sample. The text: most have not changed since. */
   const periods = new Map<number, { stored: string; counts: Rates }>()
-  /** `fromMs`: when the look before it was, since which its counts rose. */
-  let looks: { fromMs: number; atMs: number; risen: Rates }[] = []
+  /** `fromMs`: when the sample before it was taken, since which its counts rose. */
+  let samples: { fromMs: number; atMs: number; risen: Rates }[] = []
   /** The last spark, for as long as nothing it shows has changed: most of the time. */
   let drawn: { current: number; points: number[] } | undefined
-  let lastLookAtMs = 0
-  let firstLookAtMs: number | undefined
+  let lastSampleAtMs = 0
+  let firstSampleAtMs: number | undefined
   let failedRoseAtMs = Number.NEGATIVE_INFINITY
 
   return {
-    /** When a look last found more failures than the one before (epoch ms). */
+    /** When a sample last had more failures than the one before (epoch ms). */
     failedRoseAtMs: (): number => failedRoseAtMs,
 
     /** From when on it needs what was counted: all periods at first, then the few that may still rise. */
     sinceMs(nowMs: number): number {
-      const back = Math.max(2, Math.ceil((nowMs - lastLookAtMs) / FINE.everyMs) + 2)
-      return periodOf(nowMs) - (firstLookAtMs === undefined ? spark : Math.min(spark, back)) * FINE.everyMs
+      const back = Math.max(2, Math.ceil((nowMs - lastSampleAtMs) / FINE.everyMs) + 2)
+      return periodOf(nowMs) - (firstSampleAtMs === undefined ? spark : Math.min(spark, back)) * FINE.everyMs
     },
 
-    /** Adds the stored periods, by their start. */
-    look(nowMs: number, found: readonly (readonly [atMs: number, stored: string])[]): void {
+    /** Adds a sample: the stored periods, by their start. */
+    add(nowMs: number, found: readonly (readonly [atMs: number, stored: string])[]): void {
       const risen = { ...NONE }
       for (const [atMs, stored] of found) {
         const before = periods.get(atMs)
@@ -58,21 +58,21 @@ export function createRateMeter(spark: number) {
       for (const atMs of periods.keys()) if (atMs < nowMs - (spark + 1) * FINE.everyMs) periods.delete(atMs)
       if (risen.failed > 0) failedRoseAtMs = nowMs
       // Counts present at the first read are not attributed to the window.
-      if (firstLookAtMs === undefined) firstLookAtMs = nowMs
-      else looks.push({ fromMs: lastLookAtMs, atMs: nowMs, risen })
-      lastLookAtMs = nowMs
-      looks = looks.filter(({ atMs }) => atMs > nowMs - WINDOW_MS)
+      if (firstSampleAtMs === undefined) firstSampleAtMs = nowMs
+      else samples.push({ fromMs: lastSampleAtMs, atMs: nowMs, risen })
+      lastSampleAtMs = nowMs
+      samples = samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS)
     },
 
     /** Per second. */
     rates(nowMs: number): Rates {
       const rates = { ...NONE }
-      const isWatched = firstLookAtMs !== undefined && nowMs - firstLookAtMs >= WINDOW_MS
+      const isWatched = firstSampleAtMs !== undefined && nowMs - firstSampleAtMs >= WINDOW_MS
       const whole = periods.get(periodOf(nowMs - WRITTEN_AFTER_MS) - FINE.everyMs)
       // Counts also rose while nobody was watching: they belong to all that time, not to these ten seconds.
-      const coveredMs = Math.max(WINDOW_MS, nowMs - (looks[0]?.fromMs ?? nowMs))
+      const coveredMs = Math.max(WINDOW_MS, nowMs - (samples[0]?.fromMs ?? nowMs))
       for (const name of RATED) {
-        const risen = looks.reduce((sum, look) => sum + look.risen[name], 0)
+        const risen = samples.reduce((sum, sample) => sum + sample.risen[name], 0)
         rates[name] = isWatched ? (risen * 1_000) / coveredMs : perSecond(whole?.counts[name] ?? 0)
       }
       return rates

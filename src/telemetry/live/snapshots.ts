@@ -1,12 +1,12 @@
 // Takes snapshots of the current state of one account or of the whole installation. It keeps earlier readings,
-// so that a look each second reads only what may have changed; a program that looks once pays for one look.
+// so that a snapshot each second reads only what may have changed; a program that takes one pays for one.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { iso } from '../../kernel/instant.ts'
 import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import { campaignId } from '../../model/campaigns/campaign-id.ts'
 import { paceOf } from '../../model/messages/pace.ts'
-import { type RuleWaits, restingWaits } from '../../portfolios/resting.ts'
+import { type RuleWaits, whyCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
 import { FINE, WHOLE } from '../history.ts'
@@ -60,7 +60,7 @@ interface LiveLane extends LaneStats {
   resting: RuleWaits | undefined
 }
 
-/** What is remembered of a lane from look to look. */
+/** What is remembered of a lane from snapshot to snapshot. */
 interface Known {
   meter: RateMeter
   head: string
@@ -85,16 +85,16 @@ export function createSnapshots(redis: Redis) {
   const readWorkersAndRedis = createWorkersAndRedisReader(redis)
   const campaigns = createCampaignReader(redis)
 
-  async function lookAt(meter: RateMeter, lane: number, nowMs: number): Promise<void> {
-    meter.look(nowMs, await readPeriods(redis, lane, { of: FINE, fromMs: meter.sinceMs(nowMs), nowMs }))
+  async function measure(meter: RateMeter, lane: number, nowMs: number): Promise<void> {
+    meter.add(nowMs, await readPeriods(redis, lane, { of: FINE, fromMs: meter.sinceMs(nowMs), nowMs }))
   }
 
-  async function look(lane: number, nowMs: number): Promise<void> {
+  async function refresh(lane: number, nowMs: number): Promise<void> {
     const known: Known = lanes.get(lane) ?? {
       ...{ meter: createRateMeter(SPARK_POINTS), head: '', headSinceMs: nowMs, live: undefined },
     }
     lanes.set(lane, known)
-    const [live] = await Promise.all([readLiveLane(redis, lane), lookAt(known.meter, lane, nowMs)])
+    const [live] = await Promise.all([readLiveLane(redis, lane), measure(known.meter, lane, nowMs)])
     known.live = live
     if (live === undefined) return
     const isLimited = live.slots.lastUs + paceOf(live.rate || 1).gapUs > live.nowUs
@@ -106,7 +106,7 @@ export function createSnapshots(redis: Redis) {
   }
 
   /** The lanes to read: those with work, and some of the others in turn. */
-  async function toLookAt(own: ReadonlySet<number>, scope: KnownScope): Promise<number[]> {
+  async function lanesToRead(own: ReadonlySet<number>, scope: KnownScope): Promise<number[]> {
     if (own.size <= IDLE_AT_ONCE) return [...own]
     const busy = new Set((await lanesWithWork(redis)).filter((lane) => own.has(lane)))
     const idle = [...own].filter((lane) => !busy.has(lane))
@@ -125,7 +125,7 @@ export function createSnapshots(redis: Redis) {
     const { rate, cooldown } = live
     const waiting = { transactional: live.waiting.transactional, campaign: live.waiting.campaign + live.places }
     const all = waiting.transactional + waiting.campaign
-    const said = laneState({
+    const state = laneState({
       ...{ ...live, waiting: all, inFlight: live.sending, paceUsed: paceUsed(live), sameHeadMs: nowMs - headSinceMs },
       ...{ workers: workersAndRedis.workers.length, isRedisFull: workersAndRedis.isRedisFull },
       waitingFirst: waiting.transactional,
@@ -135,7 +135,7 @@ export function createSnapshots(redis: Redis) {
       sender: live.lane,
       name: live.name,
       account: live.account,
-      ...said,
+      ...state,
       drain_s: drainSeconds({ waiting: all, rate }),
       waiting,
       oldest_s: oldestAt === undefined ? null : Math.max(0, Math.round((live.nowMs - oldestAt) / 100) / 10),
@@ -151,7 +151,7 @@ export function createSnapshots(redis: Redis) {
         isCoolingDown: cooldown !== undefined,
         isResting: live.resting !== undefined && waiting.transactional === 0,
         waiting: all,
-        isAtPace: said.state === 'waiting_for_pace',
+        isAtPace: state.state === 'waiting_for_pace',
         byWorkers: served?.bound,
       }),
       campaigns_wait: shownWaits(live.resting),
@@ -177,8 +177,8 @@ export function createSnapshots(redis: Redis) {
       )
       const [workersAndRedis] = await Promise.all([
         readWorkersAndRedis(),
-        account === undefined ? lookAt(whole, WHOLE, nowMs) : undefined,
-        toLookAt(own, known).then((some) => inTurns(some, LANES_A_TURN, (lane) => look(lane, nowMs))),
+        account === undefined ? measure(whole, WHOLE, nowMs) : undefined,
+        lanesToRead(own, known).then((some) => inTurns(some, LANES_A_TURN, (lane) => refresh(lane, nowMs))),
       ])
       const meters = account === undefined ? [whole] : [...own].flatMap((lane) => lanes.get(lane)?.meter ?? [])
       const hasNew = meters.some((meter) => meter.failedRoseAtMs() > known.failuresAtMs)
@@ -245,7 +245,7 @@ async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | unde
     pausedFor: pausedFor ?? '',
     pausedBy: pausedBy ?? '',
     pausedAt: Number(pausedAt ?? 0),
-    resting: runs ? await restingWaits(redis, owner) : undefined,
+    resting: runs ? await whyCampaignsWait(redis, owner) : undefined,
   }
 }
 

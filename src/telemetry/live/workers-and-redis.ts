@@ -1,6 +1,7 @@
 // What a snapshot shows besides lanes and campaigns: workers, Redis, failures by code.
 import { iso } from '../../kernel/instant.ts'
 import { nodeProblem } from '../../kernel/node-line.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { type KnownWorker, readWorkers } from '../../redis/heartbeats.ts'
 import { memoryOf, type RedisSetting, redisSettings } from '../../redis/safety.ts'
@@ -67,8 +68,6 @@ const shown = ({ id, facts }: KnownWorker) => ({
   started_at: facts === undefined ? null : iso(facts.startedAt),
 })
 const seconds = ({ seenMs }: KnownWorker): number => Number((seenMs / 1_000).toFixed(1))
-
-const HOUR_MS = 3_600_000
 
 /** Failures of the last hour by code, of these lanes together or of the whole installation; the most frequent first. */
 export async function readFailures(

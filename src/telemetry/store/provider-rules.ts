@@ -3,9 +3,9 @@
 
 import type { LaneStats } from '../../lanes/stats.ts'
 import type { CAMPAIGNS_WAIT_REASONS } from '../../model/portfolio.ts'
+import { whyCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import { heldNow, lanesHolding } from '../../portfolios/held-places.ts'
 import { findPortfolio } from '../../portfolios/portfolios.ts'
-import { restingWaits } from '../../portfolios/resting.ts'
 import { usage } from '../../portfolios/usage.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
@@ -81,6 +81,9 @@ export async function restingCampaigns(
 ): Promise<Partial<Record<RestReason, number>>> {
   const running = campaigns.filter(({ state }) => state === 'running').length
   if (running === 0) return {}
-  const waits = await restingWaits(redis, { lane, ...(portfolio !== undefined && { portfolio: { id: portfolio } }) })
+  const waits = await whyCampaignsWait(redis, {
+    lane,
+    ...(portfolio !== undefined && { portfolio: { id: portfolio } }),
+  })
   return waits === undefined ? {} : { [waits.why]: running }
 }

@@ -6,6 +6,7 @@ import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../kernel/backoff.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import { type MessageRecord, readMessage } from '../../lanes/messages/records.ts'
 import { coolPolls, endPoll, takePolls } from '../../lanes/messages/status-polls.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
@@ -141,7 +142,7 @@ export interface PollDeps {
 type AskDeps = PollDeps & ReportDeps
 
 /** Retry delay for a message that could not be polled; a person may repair its record. */
-const RECORD_PUT_OFF_MS = 3_600_000
+const RECORD_PUT_OFF_MS = HOUR_MS
 
 /**
  * Polls one message and ends its poll; resolves to the provider's answer if there is one. Rejects only when Redis refuses: then the message

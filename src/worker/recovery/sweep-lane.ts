@@ -3,8 +3,10 @@
 
 import type { SendPayload } from '../../jobs/send.ts'
 import type { Config } from '../../kernel/config.ts'
+import { inParallel } from '../../kernel/in-parallel.ts'
 import type { Log } from '../../kernel/log.ts'
 import { type MessageId, messageId } from '../../kernel/message-id.ts'
+import { HOUR_MS } from '../../kernel/time-units.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import type { SweepState } from '../../lanes/due-lanes.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
@@ -27,9 +29,9 @@ import { campaignKey, inDoubtKey } from '../../redis/keys.ts'
 import type { DirectoryEntry, SenderDirectory } from '../sending/sender-directory.ts'
 
 /** Recheck delay for a message that has a job: the job may end without it. */
-const LOOK_AGAIN_MS = 60_000
+const RECHECK_MS = 60_000
 /** If the job waits, the time of the lane's backlog is added to that, at most this much. */
-const LOOK_AGAIN_AT_MOST_MS = 3_600_000
+const RECHECK_AT_MOST_MS = HOUR_MS
 /** Retry delay for a message that could not be decided; a person may repair its record or its sender. */
 const POSTPONED_MS = 60_000
 /** Messages read at a time, and how many of them are decided at once: their commands share round trips. */
@@ -47,7 +49,7 @@ export interface SweepLaneDeps {
 }
 
 /** The context of a lane's decisions. */
-interface Look {
+interface Decision {
   nowMs: number
   /** How long the lane needs for its backlog. */
   backlogMs: number
@@ -65,8 +67,8 @@ export async function sweepLane(deps: SweepLaneDeps, { lane, backlog }: SweepSta
       const [nowMs, entry] = await Promise.all([trustedRedisNowMs(deps.redis, inDoubtKey(lane)), senderOf(deps, lane)])
       const page = await overdueMessages(deps.redis, list, lane, nowMs, PAGE)
       const rate = entry === 'unreadable' ? undefined : entry?.sender.rate
-      const look: Look = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }
-      await inParallel(page, AT_ONCE, (ulid) => lookOrPostpone(deps, entry, { lane, ulid }, look))
+      const decision: Decision = { nowMs, list, backlogMs: rate === undefined ? 0 : (backlog / rate) * 1_000 }
+      await inParallel(page, AT_ONCE, (ulid) => decideOrPostpone(deps, entry, { lane, ulid }, decision))
       if (page.length < PAGE || performance.now() > untilMs) break
     }
   }
@@ -83,16 +85,16 @@ const senderOf = async (deps: SweepLaneDeps, lane: number): Promise<DirectoryEnt
   }
 }
 
-async function lookOrPostpone(
+async function decideOrPostpone(
   deps: SweepLaneDeps,
   entry: DirectoryEntry | 'unreadable' | undefined,
   id: MessageId,
-  look: Look,
+  decision: Decision,
 ): Promise<void> {
-  const later = () => rescheduleSweep(deps.redis, look.list, id.lane, [id.ulid], look.nowMs + POSTPONED_MS)
+  const later = () => rescheduleSweep(deps.redis, decision.list, id.lane, [id.ulid], decision.nowMs + POSTPONED_MS)
   if (entry === 'unreadable') return later()
   try {
-    await lookAt(deps, entry, id, look)
+    await decide(deps, entry, id, decision)
   } catch (error) {
     if (isRedisAway(error)) throw error
     deps.log.error({ message: messageId(id.lane, id.ulid), err: error }, 'sweep.failed')
@@ -101,39 +103,39 @@ async function lookOrPostpone(
   }
 }
 
-async function lookAt(
+async function decide(
   deps: SweepLaneDeps,
   entry: DirectoryEntry | undefined,
   id: MessageId,
-  look: Look,
+  decision: Decision,
 ): Promise<void> {
   if (!entry) return removeFromSweepLists(deps.redis, id)
   const record = await readMessage(deps.redis, id)
-  if (record?.state === 'queued' && look.list === 'queued_again') {
+  if (record?.state === 'queued' && decision.list === 'queued_again') {
     // It may wait for long, as on a paused lane, and its record must not expire meanwhile.
     await keepRecord(deps.redis, id, deps.config.retentionMs)
     // Its index entry would expire with its validity and the retention.
-    if (look.nowMs > record.validUntil) {
-      const keptUntilMs = look.nowMs + deps.config.retentionMs
+    if (decision.nowMs > record.validUntil) {
+      const keptUntilMs = decision.nowMs + deps.config.retentionMs
       await archiveOf(deps.redis).put({ lane: id.lane, ulids: [id.ulid], keptUntilMs })
     }
     if (await isPaused(deps.redis, id.lane, record.run)) {
       // Every worker would only drop its job. A resume makes it due.
-      return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], look.nowMs + LOOK_AGAIN_AT_MOST_MS)
+      return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], decision.nowMs + RECHECK_AT_MOST_MS)
     }
-    return ensureJob(deps, id, record, look)
+    return ensureJob(deps, id, record, decision)
   }
-  if (record?.state === 'sending' && look.list === 'in_doubt') {
+  if (record?.state === 'sending' && decision.list === 'in_doubt') {
     const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
     await setUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
     return
   }
-  if (record?.state === 'unconfirmed' && look.list === 'in_doubt') {
+  if (record?.state === 'unconfirmed' && decision.list === 'in_doubt') {
     const repeat = entry.repeat[record.class]
     const result = await resolveUnconfirmed(deps.redis, id, record.attempt, repeat, deps.config.maxTries)
     const state = 'state' in result ? result.state : result.verdict
     deps.log.info({ message: messageId(id.lane, id.ulid), state }, 'unconfirmed.resolved')
-    if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), look)
+    if (state === 'queued') await ensureJob(deps, id, await readMessage(deps.redis, id), decision)
     return
   }
   // Gone or over.
@@ -161,13 +163,13 @@ async function ensureJob(
   deps: SweepLaneDeps,
   id: MessageId,
   record: MessageRecord | undefined,
-  { nowMs, backlogMs }: Look,
+  { nowMs, backlogMs }: Decision,
 ): Promise<void> {
   const name = messageId(id.lane, id.ulid)
   const { text, isDead } = await readJob(deps.redis, id.lane, name)
   const isThere = text !== null
-  const backlogWaitMs = isThere ? Math.min(backlogMs, LOOK_AGAIN_AT_MOST_MS) : 0
-  const againAt = nowMs + LOOK_AGAIN_MS + backlogWaitMs
+  const backlogWaitMs = isThere ? Math.min(backlogMs, RECHECK_AT_MOST_MS) : 0
+  const againAt = nowMs + RECHECK_MS + backlogWaitMs
   if (isThere) {
     if (!isDead) return rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
     await giveUp(deps.redis, id, 'dead', deadLetter)
@@ -183,16 +185,4 @@ async function ensureJob(
   const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
   await deps.queues.addMany([again], 'again')
   await rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
-}
-
-/** Runs `work` for every item, at most `most` at the same time. Rejects with the first failure, when all have ended. */
-async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<unknown>): Promise<void> {
-  // A fixed number of runners share one list: a slow item holds up one of them, not the rest.
-  const rest = items[Symbol.iterator]()
-  const runner = async (): Promise<void> => {
-    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value)
-  }
-  const ends = await Promise.allSettled(Array.from({ length: most }, runner))
-  const failed = ends.find((end) => end.status === 'rejected')
-  if (failed) throw failed.reason
 }

@@ -17,8 +17,8 @@ import {
   takeDueLanes,
 } from '../../lanes/due-lanes.ts'
 import { askToReopen, wakeCampaignLanes, wakeLanes } from '../../lanes/wake.ts'
+import { readCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { restingOf } from '../../portfolios/resting.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { addCampaignLane } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -26,7 +26,7 @@ import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 
 export const SWEEP_MS = 1_000
 /** How soon a lane with work is due again. */
-const RELOOK_MS = 2_000
+const RECHECK_MS = 2_000
 /** Lanes read in one round trip. */
 const LANES_AT_ONCE = 200
 /** Lanes swept at the same time. */
@@ -58,9 +58,9 @@ export function createSweep(deps: SweepDeps) {
   let isFirstRound = true
   let nextRoundAt = 0
 
-  async function lookAtDue(): Promise<void> {
+  async function checkDue(): Promise<void> {
     for (let taken = LANES_AT_ONCE; taken === LANES_AT_ONCE; ) {
-      const { till, lanes } = await takeDueLanes(redis, RELOOK_MS, LANES_AT_ONCE)
+      const { till, lanes } = await takeDueLanes(redis, RECHECK_MS, LANES_AT_ONCE)
       taken = lanes.length
       const states = await readSweepStates(redis, lanes)
       await wakeLanes(
@@ -80,7 +80,7 @@ export function createSweep(deps: SweepDeps) {
       await settleDueLanes(
         redis,
         till,
-        states.map((state) => ({ lane: state.lane, atMs: nextSweepMs(state, till, till - RELOOK_MS) })),
+        states.map((state) => ({ lane: state.lane, atMs: nextSweepMs(state, till, till - RECHECK_MS) })),
       )
       sweepOn()
     }
@@ -121,7 +121,7 @@ export function createSweep(deps: SweepDeps) {
   return {
     /** One sweep over the due lanes. Decisions continue after it; a lane's never run twice at once. */
     async sweep(): Promise<void> {
-      await lookAtDue()
+      await checkDue()
       await goRound()
     },
 
@@ -192,7 +192,7 @@ export function createWatchdog(
     if (sender === undefined) return false
     const { redis } = deps
     const rules = await rulesOwnerOf(redis, sender)
-    return (await restingOf(redis, rules)) !== undefined || (await campaignsRest(redis, lane)) !== undefined
+    return (await readCampaignsWait(redis, rules)) !== undefined || (await campaignsRest(redis, lane)) !== undefined
   }
 
   /** Messages in flight may fill the lane's share until the provider answers or times out, so many times. */

@@ -11,6 +11,7 @@
 // So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts); on a machine that is
 // late also what is made up for at once (MOST_PAST_MS, model/messages/pace.ts).
+import { DAY_MS } from '../../kernel/time-units.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
 import { type Known, nextTake, TICK_MS } from './next-take.ts'
 import type { Take, Taken } from './take.ts'
@@ -30,7 +31,7 @@ const COOLDOWN_MS = 500
 /** Redis is away or full: the lane is read again after this. */
 const AWAY_MS = 1_000
 /** setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well. */
-const LONGEST_TIMER_MS = 86_400_000
+const LONGEST_TIMER_MS = DAY_MS
 
 /** One lane as this process serves it. */
 export interface LaneLoop {

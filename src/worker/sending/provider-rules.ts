@@ -6,8 +6,8 @@
 // message is tried again, and its person counts once.
 import type { Config } from '../../kernel/config.ts'
 import { openWindowsAmong } from '../../lanes/messages/inbound.ts'
+import { recordCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
-import { noteResting } from '../../portfolios/resting.ts'
 import { checkProviderRules, hasActiveRules, type RuleVerdict } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
@@ -84,6 +84,6 @@ export async function checkRules(
   if (waitMs === undefined) return undefined
   const restMs = Math.max(1, Math.min(waitMs, MOST_REST_MS))
   // For lookups of why nothing leaves; nothing else reads it.
-  if (refusal !== undefined) await noteResting(redis, rules, refusal, restMs)
+  if (refusal !== undefined) await recordCampaignsWait(redis, rules, refusal, restMs)
   return restMs
 }

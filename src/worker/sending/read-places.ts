@@ -8,7 +8,7 @@ import { dropPlaces } from '../../lanes/places.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { idOf, moveCampaign } from '../../recipients/campaigns.ts'
 import { type OpenCampaign, UnreadableListError } from '../../recipients/open-campaigns.ts'
-import { noteOwnPause } from '../../recipients/own-pauses.ts'
+import { logOwnPause } from '../../recipients/own-pauses.ts'
 import { payloadOf, ulidOf } from '../../recipients/recipient-message.ts'
 import type { Recipient } from '../../recipients/snapshot.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -98,7 +98,7 @@ async function readOrLeaveOut(
         ? 'The list of recipients cannot be read on the server.'
         : 'The campaign stopped because of an internal error; see the worker log.'
       const moved = await moveCampaign(redis, id, 'pause', config.retentionMs, { fields: { reason } })
-      if (moved.kind === 'moved') await noteOwnPause(redis, id, reason)
+      if (moved.kind === 'moved') await logOwnPause(redis, id, reason)
       else await dropPlaces(redis, id)
     }
   }

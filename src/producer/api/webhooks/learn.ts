@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { isWabaOfOthers, type Sender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../../kernel/message-id.ts'
+import { HOUR_MS } from '../../../kernel/time-units.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
 import type { WebhookContent } from '../../../providers/cloud-webhook.ts'
@@ -13,7 +14,7 @@ import { mayGoOn } from './may-go-on.ts'
 /** What is remembered: some 2 MB. */
 const NUMBERS = 500
 const PEOPLE = 10_000
-const REMEMBERED_MS = 3_600_000
+const REMEMBERED_MS = HOUR_MS
 /** Namings that are learned in one step. */
 const AT_ONCE = 200
 

@@ -1,10 +1,11 @@
 // Logs what a webhook brings that is not for us, each kind once an hour, so that the log cannot be flooded.
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../../kernel/log.ts'
+import { HOUR_MS } from '../../../kernel/time-units.ts'
 
 /** Kinds that are remembered. */
 const REMEMBERED = 500
-const EVERY_MS = 3_600_000
+const EVERY_MS = HOUR_MS
 const ID = /^\d{1,32}$/
 
 export type RareWarnings = ReturnType<typeof createRareWarnings>

@@ -15,25 +15,25 @@ export interface RuleWaits {
 }
 
 /** The rule that campaigns of the sender wait for; undefined while they may send. */
-export async function restingWaits(
+export async function whyCampaignsWait(
   redis: Redis,
   owner: { lane: number; portfolio?: { id: number } },
 ): Promise<RuleWaits | undefined> {
-  const [rest, resting] = await Promise.all([campaignsRest(redis, owner.lane), restingOf(redis, owner)])
+  const [rest, wait] = await Promise.all([campaignsRest(redis, owner.lane), readCampaignsWait(redis, owner)])
   if (rest !== undefined) {
     const { untilMs: until, sentence: why } = rest
     const sentence = `Campaigns of its sender wait until ${new Date(until).toISOString()}: ${why}`
     return { why: 'lane_cooldown', until, sentence }
   }
-  if (resting === undefined) return undefined
-  const { why, untilMs: until } = resting
+  if (wait === undefined) return undefined
+  const { why, untilMs: until } = wait
   if (why === 'portfolio_limit') return limitWaits(until)
   const sentence = 'WhatsApp holds messages to see how people like the template; the rest waits for what it decides.'
   return { why, until, sentence }
 }
 
 /** The limit that transactional templates of the sender wait for, once the reserve of its portfolio is spent as well. */
-export async function spentWaits(redis: Redis, { portfolio }: RulesOwner): Promise<RuleWaits | undefined> {
+export async function whyTransactionalWaits(redis: Redis, { portfolio }: RulesOwner): Promise<RuleWaits | undefined> {
   if (portfolio === undefined || portfolio.dailyLimit === null) return undefined
   const { freeAtMs } = await usage(redis, { ...portfolio, reservePercent: 0 })
   return freeAtMs === undefined ? undefined : limitWaits(freeAtMs)
@@ -47,29 +47,29 @@ const limitWaits = (until: number): RuleWaits => ({
     `the next place is free at ${new Date(until).toISOString()}.`,
 })
 
-/** Why campaigns send nothing for now. */
-export interface Resting {
+/** Why campaigns send nothing for now, and until when (epoch ms). */
+export interface CampaignsWait {
   why: 'portfolio_limit' | 'held'
   untilMs: number
 }
 
 /** Records that campaigns wait for a rule, until they check again after `forMs`. */
-export async function noteResting(
+export async function recordCampaignsWait(
   redis: Redis,
   owner: RulesOwner,
   { verdict, untilMs }: { verdict: string; untilMs: number },
   forMs: number,
 ): Promise<void> {
   // A little longer, so that the display does not flicker.
-  await redis.set(rulesKeysOf(owner).resting, `${verdict} ${untilMs}`, 'PX', Math.ceil(forMs) + RESTING_KEPT_MS)
+  await redis.set(rulesKeysOf(owner).resting, `${verdict} ${untilMs}`, 'PX', Math.ceil(forMs) + WAIT_KEPT_MS)
 }
-const RESTING_KEPT_MS = 3_000
+const WAIT_KEPT_MS = 3_000
 
 /** Why campaigns send nothing, as last recorded by workers; undefined while they may. */
-export async function restingOf(
+export async function readCampaignsWait(
   redis: Redis,
   { lane, portfolio }: { lane: number; portfolio?: { id: number } },
-): Promise<Resting | undefined> {
+): Promise<CampaignsWait | undefined> {
   const [why, untilMs] = (await redis.get(rulesKeys(lane, portfolio?.id).resting))?.split(' ') ?? []
   return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined
 }
