@@ -27,7 +27,7 @@ export const ACKNOWLEDGED = { data: { acknowledged: true } }
 /** Whether WhatsApp reports that it could not use an answer: `data.error` has the reason. */
 export const isErrorReport = ({ data }: FlowRequest): boolean => data?.error !== undefined
 
-/** The settings as they are shown. */
+/** The public form of the settings. */
 export const flowSettingsSchema = z
   .strictObject({
     address: z.string().nullable().describe('The address of the account’s own server; null: none.'),

@@ -105,7 +105,7 @@ export const settings = {
     .optional()
     .transform((value) => (value ? Number(value) : undefined))
     .refine((port) => port === undefined || port <= 65_535, PORT_EXPECTED)
-    .describe('Port of metrics and health of this process, without a key; 0 takes any free one; default: none'),
+    .describe('Port of metrics and health of this process, without a key; 0 takes any free one'),
   LANEWAY_METRICS_HOST: z
     .string()
     .min(1, 'expected an address such as 127.0.0.1')
@@ -123,7 +123,7 @@ export const settings = {
     .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
   LANEWAY_TRUSTED_PROXIES: list
     .pipe(z.array(networkSchema))
-    .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8; default: none'),
+    .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8'),
   LANEWAY_SECRET_KEYS: secretKeys.describe(
     'Seal secrets and sign ids, separated by commas: the first for all that is new, the others open the old',
   ),
@@ -227,7 +227,7 @@ export const settings = {
     .describe('Waits before each retry of events that an endpoint did not take, each up to 20 % shorter or longer'),
   LANEWAY_EVENTS_ALLOW_PRIVATE: list
     .refine((networks) => networks.every(isCidr), 'expected networks such as 10.0.0.0/8,fd00::/8')
-    .describe('Networks that endpoints may be in although they are private, also over http; default: none'),
+    .describe('Networks that endpoints may be in although they are private, also over http'),
   LANEWAY_CLOUD_API_VERSION: z
     .string()
     .regex(/^v\d{1,3}\.\d{1,3}$/, 'expected a version such as v25.0')

@@ -1,4 +1,4 @@
-// What a business portfolio is, and how it is shown: WhatsApp counts the people to whom its numbers write first, all
+// A business portfolio, and its public form: WhatsApp counts the people to whom its numbers write first, all
 // numbers together. Pure.
 import { z } from 'zod'
 

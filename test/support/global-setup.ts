@@ -1,3 +1,4 @@
+// Builds Laneway before a run of tests.
 import { spawnSync } from 'node:child_process'
 
 /** Builds dist/ once per run, because the process tests start the compiled files as their users do. */

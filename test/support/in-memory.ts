@@ -1,3 +1,4 @@
+// Keeps the temporary folders of tests in memory.
 import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -1,3 +1,4 @@
+// Waits in tests: for an answer, with a limit that a slow machine meets too.
 import { isBusy } from './machine.ts'
 
 /** Time between two asks: a tenth of what was waited so far, so that asking costs a long wait little. */

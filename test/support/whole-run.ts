@@ -1,3 +1,4 @@
+// After a run of all tests: which documented answers none of them saw.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

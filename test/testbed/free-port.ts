@@ -1,3 +1,4 @@
+// Ports for the processes of tests.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'

@@ -1,4 +1,4 @@
-// What a sender is: its settings, the rules across them, and how it is shown. Pure.
+// What a sender is: its settings, the rules across them, and its public form. Pure.
 import { z } from 'zod'
 
 export const providerNameSchema = z.enum(['partner-api', 'cloud-api'])

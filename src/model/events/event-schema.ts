@@ -113,6 +113,6 @@ export { DEFAULT_TYPES, EVENT_TYPES, type EventType, TEST_TYPE } from './event-n
 
 export const eventTypeSchema = z.enum(EVENT_TYPES)
 
-/** The event of a message that has entered a state, as it is shown; undefined for a passing state. */
+/** The event of a message that has entered a state, as users see it; undefined for a passing state. */
 export const typeOfState = (state: State): EventType | undefined =>
   state === 'queued' || state === 'sending' ? undefined : `message.${state}`

@@ -39,7 +39,7 @@ const otherEvent = z.discriminatedUnion('about', [
 export interface MessageChange {
   about: 'message'
   ulid: string
-  /** The state as it is shown. */
+  /** The state as users see it. */
   state: State
   possibleDuplicate: boolean
   seq: number

@@ -1,4 +1,4 @@
-// An opt-out, as it is shown: a person wants no advertising of an account.
+// The public form of an opt-out: a person wants no advertising of an account.
 
 import { z } from 'zod'
 

@@ -1,10 +1,10 @@
-// How a sync of templates is shown. Pure.
+// The public form of a sync of templates. Pure.
 import { z } from 'zod'
 
 const time = z.iso.datetime().nullable()
 const count = z.int().nonnegative()
 
-/** A sync as it is shown: the one under way, or what came of the last one. */
+/** The public form of a sync: the one under way, or the result of the last one. */
 export const templateSyncDocumentSchema = z
   .strictObject({
     waba_id: z.string().describe('The account at WhatsApp.'),
