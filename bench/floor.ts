@@ -42,5 +42,6 @@ export const startFloor: Start = async ({ many, backlog, provider, dir, closing 
     },
     workers: children.map(({ pid }) => pid),
     redis,
+    lateRedis: late,
   }
 }

@@ -8,6 +8,8 @@ export interface LateRedis {
   through(url: string): Promise<string>
   /** Answers are late from now on, not while a backlog is built up. */
   begin(): Promise<void>
+  /** They are in time again. */
+  end(): Promise<void>
 }
 
 /** Each answer comes `ms` later; with 0 nothing is put in between. */
@@ -24,6 +26,9 @@ export function createLateRedis(ms: number, closing: Closing): LateRedis {
     },
     async begin() {
       await proxy?.ask('delay', ms, z.unknown())
+    },
+    async end() {
+      await proxy?.ask('delay', 0, z.unknown())
     },
   }
 }

@@ -10,7 +10,7 @@ import { type Child, startChild, WORKER_FLAGS } from './child.ts'
 import type { Closing } from './closing.ts'
 import { type Rig, send } from './contender.ts'
 import { type Laneway, startLaneway } from './laneway.ts'
-import { createLateRedis } from './late-redis.ts'
+import { createLateRedis, type LateRedis } from './late-redis.ts'
 import type { Many } from './numbers-options.ts'
 import { meanMs, type Watch } from './provider-contract.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
@@ -34,6 +34,8 @@ export interface NumbersContender {
   release(): Promise<void>
   workers: readonly number[]
   redis: BenchRedis
+  /** Makes its Redis late, and ends that, where it has a proxy before it. */
+  lateRedis: Pick<LateRedis, 'begin' | 'end'>
 }
 
 /** A provider that takes its time to answer. */
@@ -93,6 +95,7 @@ export const startOurs: Start = async ({ rig, many, backlog, provider, dir, clos
     },
     workers: [laneway.worker, ...laneway.others].map(({ pid }) => pid),
     redis: laneway.redis,
+    lateRedis: late,
   }
 }
 
@@ -148,6 +151,7 @@ export const startPlain: Start = async ({ many, backlog, provider, dir, closing 
     },
     workers: children.map(({ pid }) => pid),
     redis,
+    lateRedis: late,
   }
 }
 

@@ -19,6 +19,7 @@ import { idempotencyRace } from './idempotency-race.ts'
 import { lostReplies } from './lost-replies.ts'
 import { manyLanes } from './many-lanes.ts'
 import { noisyNeighbour } from './noisy-neighbour.ts'
+import { overload } from './overload.ts'
 import { pace } from './pace.ts'
 import { partition, partitionWithoutMinReplicas } from './partition.ts'
 import { poisonJobs } from './poison-jobs.ts'
@@ -83,6 +84,7 @@ export const SCENARIOS: readonly Scenario[] = [
   idempotencyRace,
   pace,
   busyMachine,
+  overload,
   slowCrowd,
   noisyNeighbour,
   stall,
