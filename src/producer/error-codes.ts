@@ -1,5 +1,6 @@
 // Every error that may be answered, with an example: a sentence for a person, and the field that it is about. docs/reference/http
 // explains when each occurs.
+import { NOT_A_SENDER } from '../messages/accept/choose-sender.ts'
 import { ApiError, errorBody } from './errors.ts'
 
 type Example = string | { message: string; path: string; fault: string; tag_id?: number }
@@ -21,7 +22,7 @@ export const ERRORS = {
     unknown_sender: {
       message: 'sender: the account has no sender of this number or name.',
       path: 'sender',
-      fault: 'not a sender of the account',
+      fault: NOT_A_SENDER,
     },
     not_supported_by_provider: field('interactive.header.type', 'cloud-api takes only text headers in lists'),
     duplicate_name: { ...field('name', 'a list of this name exists already'), tag_id: 7 },

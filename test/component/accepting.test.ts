@@ -493,7 +493,7 @@ test('one answer names an unknown sender, a template in another language and a v
       path: 'template.name',
       message: 'no approved template of this name in the language "en", but in en_US',
     },
-    { path: 'sender', message: 'not a sender of the account' },
+    { path: 'sender', message: 'not a sender of the account; `senders list` and GET /admin/senders list those it has' },
   ]
   const past = { path: 'valid_until', message: 'must be in the future' }
   const more = { sender: 'nobody', valid_until: '2001-01-01T00:00:00Z' }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount, findAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
 import { createFolder, findFolder } from '../../src/gallery/folders.ts'
 import { loadConfig, unknownSettings } from '../../src/kernel/config.ts'
+import { NOT_A_SENDER } from '../../src/messages/accept/choose-sender.ts'
 import { readSend } from '../../src/messages/accept/read-send.ts'
 import { definitionSchema } from '../../src/model/campaigns/definition.ts'
 import { createTag } from '../../src/people/contacts/tags.ts'
@@ -154,7 +155,7 @@ describe('the older interface refuses a misspelt one', () => {
     const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
     expect(answer.body.error.details).toEqual([
       ...unknown('template.components[0].parameters[0].Text>text'),
-      { path: 'sender', message: 'not a sender of the account' },
+      { path: 'sender', message: NOT_A_SENDER },
     ])
   })
 
@@ -231,7 +232,7 @@ describe('an account as it is made today', () => {
     const { body } = await ask('POST', '/chatappbusiness/send-templated-message', template)
     expect(body.error.details).toEqual([
       ...unknown('template.components[0].parameters[0].lang', 'template.components[0].colour'),
-      { path: 'sender', message: 'not a sender of the account' },
+      { path: 'sender', message: NOT_A_SENDER },
     ])
     // One of them would be refused everywhere.
     const both = await ask('POST', SEND, { ...imageBody(), api_key: strict.apiKey, note: 1, sendAt: 'tomorrow' })
@@ -272,7 +273,7 @@ describe('an address of our own refuses it', () => {
     expect(body.results[1].id).toBeDefined()
     expect(body.results[2].error.details).toEqual([
       ...unknown('template.components[0].parameters[0].txet>text', 'template.components[0].colour'),
-      { path: 'sender', message: 'not a sender of the account' },
+      { path: 'sender', message: NOT_A_SENDER },
     ])
   })
 

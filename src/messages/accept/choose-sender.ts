@@ -47,12 +47,15 @@ export function assertSound(
 }
 
 const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
+// Those that there are stay unnamed: a key for some senders must not learn of others.
+/** The detail of a sender that the account does not have. */
+export const NOT_A_SENDER = 'not a sender of the account; `senders list` and GET /admin/senders list those it has'
 const NO_DEFAULT_SENDER =
   'The account has no default sender: name one in the field sender, or give it one with `senders add` or `senders change`.'
 
 /** The fault of a request that names no sender of the account; none when there is a sender. */
 export const senderFaults = (sender: Sender | undefined): Fault[] =>
-  sender === undefined ? [{ path: 'sender', message: 'not a sender of the account' }] : []
+  sender === undefined ? [{ path: 'sender', message: NOT_A_SENDER }] : []
 
 /** The refusal of a message whose sender was removed while it was judged; any other error is thrown as it is. */
 export function refuseClosedLane(error: unknown): never {

@@ -2,6 +2,7 @@
 // the same bodies, so src/messages/accept reads them.
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
+import { NOT_A_SENDER } from '../../../messages/accept/choose-sender.ts'
 import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/accept/read-send.ts'
 import { serviceContentSchema, templateMessageContent } from '../../../model/messages/content.ts'
 import { routesOf } from '../define.ts'
@@ -91,7 +92,7 @@ export const sending = {
               error: {
                 code: 'unknown_sender',
                 message: 'sender: the account has no sender of this number or name.',
-                details: [{ path: 'sender', message: 'not a sender of the account' }],
+                details: [{ path: 'sender', message: NOT_A_SENDER }],
               },
             },
           ],
