@@ -45,7 +45,7 @@ describe('the envelope', () => {
     ['messaging_product', 'ChatApp', 'expected "chatapp", got "ChatApp"'],
     ['type', undefined, 'required'],
     ['type', 'poll', `${oneOfAllKinds}, got "poll"`],
-    ['type', 'template', `${oneOfAllKinds}, got "template"`],
+    ['type', 'template', `${oneOfAllKinds}, got "template"; templates go to /chatappbusiness/send-templated-message`],
     ['type', 'constructor', `${oneOfAllKinds}, got "constructor"`],
     ['image', undefined, 'required'],
     ['image', 'https://files.example/cat.png', 'expected an object, got a string'],

@@ -113,6 +113,20 @@ export interface UnreadableSend {
   sender?: string
 }
 
+const SERVICE_TYPES: ReadonlySet<unknown> = new Set(serviceContentSchema.options.map(({ shape }) => shape.type.value))
+
+/** The faults, with the right address where the `type` is one that the other address takes. */
+function withAddress(faults: readonly Fault[], body: unknown): Fault[] {
+  const type = valueAt(body, ['type'])
+  const right =
+    type === 'template'
+      ? 'templates go to /chatappbusiness/send-templated-message'
+      : SERVICE_TYPES.has(type) && 'it goes to /sendservicemessages/sendmessages'
+  return faults.map((fault) =>
+    fault.path === 'type' && right ? { ...fault, message: `${fault.message}; ${right}` } : fault,
+  )
+}
+
 export type ServiceMessage = Address & { content: ServiceContent }
 
 /** Reads the body of a service message. */
@@ -125,7 +139,8 @@ export function parseServiceMessage(
   if (envelope.success && content.success) {
     return { ok: true, kind: 'service', message: { content: content.data, ...addressOf(envelope.data) } }
   }
-  return { ok: false, faults: faultsOfBody(body, envelope.error, content.error), ...senderIn(body) }
+  const faults = withAddress(faultsOfBody(body, envelope.error, content.error), body)
+  return { ok: false, faults, ...senderIn(body) }
 }
 
 export type TemplateMessage = Address & {
@@ -151,7 +166,7 @@ export function parseTemplateMessage(
   const sent = templateSendSchema.safeParse(body)
   if (!sent.success) {
     const content = templateMessageContent.safeParse(body)
-    const faults = faultsOfBody(body, sent.error)
+    const faults = withAddress(faultsOfBody(body, sent.error), body)
     return { ok: false, faults, ...(content.success && { content: content.data }), ...senderIn(body) }
   }
   const { type, template, sender, campaign_id } = sent.data
