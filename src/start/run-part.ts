@@ -1,4 +1,5 @@
 // One part as a process of its own, any number of each: `npm run producer`, `npm run worker`, docker compose.
+import { join } from 'node:path'
 import { ConfigError, loadConfig, startedByNpm } from '../kernel/config.ts'
 import { createLog } from '../kernel/log.ts'
 import type { StartPart } from './begin-part.ts'
@@ -13,7 +14,10 @@ export async function runPart(name: 'producer' | 'worker', startPart: StartPart)
     const config = loadConfig()
     const { redisUrl } = config
     if (redisUrl === undefined) {
-      throw new ConfigError(`REDIS_URL must be set for npm run ${name}; npm start runs a Redis of its own.`)
+      const demo = join(config.dataDir, 'demo.json')
+      throw new ConfigError(
+        `REDIS_URL must be set for npm run ${name}. A running npm start has a Redis of its own; redis_url in ${demo} is its address.`,
+      )
     }
     const log = createLog(config, name)
     warnOfUnknownSettings(log)

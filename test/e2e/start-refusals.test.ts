@@ -111,6 +111,23 @@ describe.concurrent('a start is refused in one sentence', () => {
   })
 
   testInFolder(
+    'when the port that the simulator is to have is taken; once it is free, it has it',
+    async ({ dataDir }) => {
+      const other = await takePort()
+      const env = { SIMULATOR_PORT: String(other.port) }
+      expect(await refusal(dataDir, env)).toBe(
+        `The simulator did not start: Port ${other.port} on 127.0.0.1 is taken; set SIMULATOR_PORT to another one, or to 0 for any free one.`,
+      )
+      await other.release()
+      const started = await startLaneway(dataDir, env)
+      expect(started.demo.simulator_url).toBe(`http://127.0.0.1:${other.port}`)
+      await becomes(started.demo, await sendImage(started.demo), 'delivered')
+      started.process.kill('SIGTERM')
+      await started.process.ended
+    },
+  )
+
+  testInFolder(
     'when there is no Redis server and no way to install one, with the commands that help',
     async ({ dataDir }) => {
       const words = await refusal(dataDir, { PATH: '/nowhere' }, [process.execPath, 'scripts/run.mjs', 'start'])
@@ -128,6 +145,7 @@ describe.concurrent('a start is refused in one sentence', () => {
     for (const started of parts) {
       expect(await started.ended).toEqual({ code: 1, signal: null })
       expect(started.stderr().trim()).toMatch(/^REDIS_URL must be set/)
+      expect(started.stderr()).toContain(`redis_url in ${demoFile(dataDir)} is its address`)
     }
   })
 })

@@ -1,6 +1,6 @@
 // The simulator of WhatsApp as a child process, reached by URL only. It ends by itself when this process does (the
-// channel between them closes), and is started again on the same port when it dies. The port is kept over restarts, because
-// people's tools and the demo senders remember it.
+// channel between them closes), and is started again on the same port when it dies. Unless SIMULATOR_PORT is set, the port is
+// kept over restarts, because people's tools and the demo senders remember it.
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -40,7 +40,7 @@ const listeningSchema = z.object({ listening: z.url() })
 
 /** Starts it on the port it had before and waits until it listens. `appSecret` signs its webhooks. */
 export async function startSimulatorChild(dataDir: string, appSecret: string, log: Log): Promise<SimulatorChild> {
-  const port = await keptSimulatorPort(dataDir)
+  const port = await simulatorPort(dataDir)
   let webhookUrl = ''
   const launch = () => launchSimulator(dataDir, { port, appSecret, webhookUrl })
 
@@ -92,6 +92,15 @@ export async function startSimulatorChild(dataDir: string, appSecret: string, lo
   }
 }
 
+/** The port of SIMULATOR_PORT; if there is none of that or any will do, the one that is kept. */
+async function simulatorPort(dataDir: string): Promise<string> {
+  const pinned = bareEnvironment({}).SIMULATOR_PORT ?? ''
+  if (Number(pinned) === 0) return String(await keptSimulatorPort(dataDir))
+  await waitUntil(() => isFree(Number(pinned)), PORT_PATIENCE_MS)
+  // If it is no port, or taken by another program, the simulator says so itself.
+  return pinned
+}
+
 /** The port that the simulator had before, when it is free; else another free one, which is remembered from now on. */
 async function keptSimulatorPort(dataDir: string): Promise<number> {
   const path = join(dataDir, 'ports.json')
@@ -117,7 +126,7 @@ async function isFree(port: number): Promise<boolean> {
  */
 function launchSimulator(
   dataDir: string,
-  settings: { port: number; appSecret: string; webhookUrl: string },
+  settings: { port: string; appSecret: string; webhookUrl: string },
 ): ChildProcess {
   const output = openSync(join(dataDir, 'simulator.log'), 'w', 0o600)
   try {
@@ -126,7 +135,7 @@ function launchSimulator(
       stdio: ['ignore', output, output, 'ipc'],
       env: bareEnvironment({
         SIMULATOR_HOST: LOOPBACK,
-        SIMULATOR_PORT: String(settings.port),
+        SIMULATOR_PORT: settings.port,
         SIMULATOR_NUMBERS: DEMO_NUMBERS,
         SIMULATOR_APP_SECRET: settings.appSecret,
         SIMULATOR_WEBHOOK_URL: settings.webhookUrl,
