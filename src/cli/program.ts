@@ -59,6 +59,15 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },
 }
 
+/** Words that people type for a noun and that do not look like it. The console calls its page "Event endpoints". */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ['endpoint', 'events endpoints'],
+  ['webhook', 'events endpoints'],
+  ['number', 'senders'],
+  ['queue', 'lanes'],
+  ['tag', 'contacts'],
+])
+
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
 
@@ -76,7 +85,7 @@ Example:
 export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   try {
     const program = await createProgram(terminal, words)
-    await program.parseAsync(words.length === 0 ? ['--help'] : words, { from: 'user' })
+    await program.parseAsync(words.length === 0 ? ['--help'] : typedTo(program, words), { from: 'user' })
     return 0
   } catch (error) {
     // Commander has printed its sentence, or the help, already.
@@ -119,11 +128,35 @@ export async function createProgram(
   return program
 }
 
+/**
+ * The words, up to the first that is no command: the rest may ask for help, and would get that of the program as if nothing
+ * were wrong.
+ */
+function typedTo(program: Command, words: readonly string[]): readonly string[] {
+  let command = program
+  for (const [i, word] of words.entries()) {
+    const isLast = command.commands.length === 0 || withDefault.has(command)
+    if (isLast || word.startsWith('-') || word === 'help') return words
+    const found = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    if (found === undefined) {
+      const meant = command === program ? MEANT.get(word.replace(/s$/, '')) : undefined
+      if (meant !== undefined) program.error(`error: unknown command '${word}'\n(Did you mean ${meant}?)`)
+      return words.slice(0, i + 1)
+    }
+    command = found
+  }
+  return words
+}
+
+/** The nouns with a verb that need not be typed. */
+const withDefault = new WeakSet<Command>()
+
 function addVerb(noun: Command, groups: Groups, verb: Verb, terminal: Terminal): void {
   const [first = '', ...rest] = verb.usage.split(' ')
   const group = groups[first]
   const parent = group === undefined ? noun : groupIn(noun, first, group)
   const usage = group === undefined ? verb.usage : rest.join(' ')
+  if (verb.isDefault === true) withDefault.add(parent)
   const command = parent.command(usage, { isDefault: verb.isDefault === true }).description(verb.summary)
   if (command.name() === 'list') command.alias('ls')
   for (const { flags, meaning, isRequired } of verb.options) {

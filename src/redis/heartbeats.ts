@@ -9,7 +9,7 @@ import { execOrThrow } from './records.ts'
 /** How often a worker reports that it is alive. */
 export const HEARTBEAT_MS = 3_000
 /** A worker that has not done so for this long is taken for dead. */
-const ALIVE_FOR_MS = 10_000
+export const ALIVE_FOR_MS = 10_000
 /** So long after its last heartbeat a worker that did not stop in order is still known. */
 const LOST_KEPT_MS = HOUR_MS
 

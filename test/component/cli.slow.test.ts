@@ -64,7 +64,8 @@ describe('what people type first', () => {
     const none = 'error: No worker is alive: messages are accepted and wait.\n'
     expect(await cli('health')).toEqual({ code: 1, stdout: 'Redis answers.\n', stderr: none })
     await sendHeartbeat(redis, 'one')
-    expect(await cli('health')).toEqual({ code: 0, stdout: 'Redis answers, and 1 worker is alive.\n', stderr: '' })
+    const one = 'Redis answers, and 1 worker has reported within the last 10 s.\n'
+    expect(await cli('health')).toEqual({ code: 0, stdout: one, stderr: '' })
     expect(await json('health')).toEqual({ ready: true, workers: 1 })
     await removeHeartbeat(redis, 'one')
   })
@@ -161,6 +162,22 @@ describe('what is typed wrongly', () => {
       stdout: '',
       stderr: 'error: --account: expected the number of an account, see `accounts list`, got "one".\n',
     })
+  })
+
+  test.each([
+    ['kees', '(Did you mean keys?)\n', ['kees', 'create', '--help']],
+    ['endpoints', '(Did you mean events endpoints?)\n', ['endpoints', 'add', '--help']],
+    ['webhook', '(Did you mean events endpoints?)\n', ['webhook']],
+    ['fold', '', ['keys', 'fold', '--help']],
+    ['creat', '(Did you mean create?)\n', ['events', 'endpoints', 'creat', '-h']],
+  ])('is an unknown command also where help is asked for: %s', async (word, suggestion, words) => {
+    const stderr = `error: unknown command '${word}'\n${suggestion}`
+    expect(await cli(...words)).toEqual({ code: 2, stdout: '', stderr })
+  })
+
+  test('is no command word where a verb need not be typed, or `help` is', async () => {
+    expect(await cli('health', '--help')).toMatchObject({ code: 0, stderr: '' })
+    expect((await cli('help', 'keys')).stdout).toEqual((await cli('keys', '--help')).stdout)
   })
 
   test.each([
