@@ -4,7 +4,7 @@ import type { CAMPAIGNS_WAIT_REASONS } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rulesKeys } from '../redis/keys.ts'
 import { campaignsRest } from './campaigns-rest.ts'
-import { type RulesOwner, rulesKeysOf } from './rules-owner.ts'
+import { type RulesOwner, type RulesOwnerId, rulesKeysOf } from './rules-owner.ts'
 import { usage } from './usage.ts'
 
 /** The rule that campaigns wait for; `until` in epoch ms. */
@@ -15,10 +15,7 @@ export interface RuleWaits {
 }
 
 /** The rule that campaigns of the sender wait for; undefined while they may send. */
-export async function whyCampaignsWait(
-  redis: Redis,
-  owner: { lane: number; portfolio?: { id: number } },
-): Promise<RuleWaits | undefined> {
+export async function whyCampaignsWait(redis: Redis, owner: RulesOwnerId): Promise<RuleWaits | undefined> {
   const [rest, wait] = await Promise.all([campaignsRest(redis, owner.lane), readCampaignsWait(redis, owner)])
   if (rest !== undefined) {
     const { untilMs: until, sentence: why } = rest
@@ -68,7 +65,7 @@ const WAIT_KEPT_MS = 3_000
 /** Why campaigns send nothing, as last recorded by workers; undefined while they may. */
 export async function readCampaignsWait(
   redis: Redis,
-  { lane, portfolio }: { lane: number; portfolio?: { id: number } },
+  { lane, portfolio }: RulesOwnerId,
 ): Promise<CampaignsWait | undefined> {
   const [why, untilMs] = (await redis.get(rulesKeys(lane, portfolio?.id).resting))?.split(' ') ?? []
   return why === 'portfolio_limit' || why === 'held' ? { why, untilMs: Number(untilMs) } : undefined

@@ -6,7 +6,7 @@ import type { Names } from '../model/people/person.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rulesKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { type At, type RulesOwner, rulesKeysOf } from './rules-owner.ts'
+import { type At, type RulesOwner, type RulesOwnerId, rulesKeysOf } from './rules-owner.ts'
 
 const capScript = defineScript(import.meta.url, 'rules-cap')
 
@@ -28,7 +28,7 @@ export async function cap(
 /** Until when these people, with all their names, get no marketing (epoch ms), in their order. */
 export async function cappedUntil(
   redis: Redis,
-  owner: RulesOwner,
+  owner: RulesOwnerId,
   people: readonly Names[],
 ): Promise<(number | undefined)[]> {
   if (people.length === 0) return []

@@ -4,6 +4,12 @@ import type { Redis } from '../redis/connect.ts'
 import { rulesKeys } from '../redis/keys.ts'
 import { cachedPortfolio } from './portfolios.ts'
 
+/** What is enough to find its keys. */
+export interface RulesOwnerId {
+  lane: number
+  portfolio?: { id: number }
+}
+
 /** The owner of caps, held places and budget. */
 export interface RulesOwner {
   lane: number
@@ -24,7 +30,7 @@ export async function rulesOwnerOf(redis: Redis, sender: Pick<Sender, 'id' | 'po
 }
 
 /** Its keys. */
-export const rulesKeysOf = ({ lane, portfolio }: RulesOwner): ReturnType<typeof rulesKeys> =>
+export const rulesKeysOf = ({ lane, portfolio }: RulesOwnerId): ReturnType<typeof rulesKeys> =>
   rulesKeys(lane, portfolio?.id)
 
 /** The time of the caller, in place of the clock of Redis. Only tests give another than now. */

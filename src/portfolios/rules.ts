@@ -9,7 +9,7 @@ import { campaignLimit } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
 import { defineScript, defineScriptOfMany } from '../redis/lua.ts'
 import { HELD_MS, PLACE_MS, releaseHeldPlace } from './held-places.ts'
-import { type At, type RulesOwner, rulesKeysOf } from './rules-owner.ts'
+import { type At, type RulesOwner, type RulesOwnerId, rulesKeysOf } from './rules-owner.ts'
 
 /** A message that is about to be claimed. */
 export interface Ask {
@@ -109,7 +109,7 @@ async function settleCount(
 /**
  * Whether anybody may be capped or any message held. If not, and without a limit, every message may leave uncounted.
  */
-export const hasActiveRules = async (redis: Redis, owner: RulesOwner): Promise<boolean> =>
+export const hasActiveRules = async (redis: Redis, owner: RulesOwnerId): Promise<boolean> =>
   (await redis.exists(rulesKeysOf(owner).active)) === 1
 
 /**

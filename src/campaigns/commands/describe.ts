@@ -10,6 +10,7 @@ import { whyCampaignsWait } from '../../portfolios/campaign-waits.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { peopleAllowed } from '../../portfolios/usage.ts'
 import { type Campaign, idOf, runningOn } from '../../recipients/campaigns.ts'
+import { cappedWaits } from '../../recipients/capped-waits.ts'
 import { readAllCounts } from '../../recipients/recipient-states.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -34,10 +35,13 @@ export async function describeCampaign(
     state === 'running' ? laneWaits(redis, lane, nowMs) : undefined,
   ])
   const rules = sender && state === 'running' ? await rulesOwnerOf(redis, sender) : undefined
-  const waits = ofLane ?? (rules && (await whyCampaignsWait(redis, rules)))
   const shares = sharesOf(counts, campaign.total, state)
+  const ofAll = ofLane ?? (rules && (await whyCampaignsWait(redis, rules)))
+  const capped = ofAll || !rules ? undefined : await cappedWaits(redis, campaign, shares, rules, nowMs)
+  const waits = ofAll ?? capped?.waits
   const measured = state === 'running' && nowMs - campaign.beat < RATE_GOOD_FOR_MS ? campaign.rate : 0
-  const waitMs = waits && (waits.until === null ? undefined : waits.until - nowMs)
+  const until = capped?.lastMs ?? waits?.until ?? undefined
+  const waitMs = until && until - nowMs
   // A recent measurement means nothing for a stopped lane.
   const pace = { measured: waits ? 0 : measured, laneRate: sender?.rate ?? 1, running: running.length }
   const people = rules && (await peopleAllowed(redis, rules))

@@ -7,6 +7,7 @@ import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../lanes/st
 import { campaignId } from '../../model/campaigns/campaign-id.ts'
 import { paceOf } from '../../model/messages/pace.ts'
 import { type RuleWaits, whyCampaignsWait } from '../../portfolios/campaign-waits.ts'
+import type { RulesOwnerId } from '../../portfolios/rules-owner.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys, senderKey } from '../../redis/keys.ts'
 import { FINE, WHOLE } from '../history.ts'
@@ -58,6 +59,8 @@ interface LiveLane extends LaneStats {
   pausedAt: number
   /** What its campaigns wait for by WhatsApp's own rules. */
   resting: RuleWaits | undefined
+  /** Of the rules of its sender; undefined while no campaign runs on it. */
+  owner: RulesOwnerId | undefined
 }
 
 /** What is remembered of a lane from snapshot to snapshot. */
@@ -246,6 +249,7 @@ async function readLiveLane(redis: Redis, lane: number): Promise<LiveLane | unde
     pausedBy: pausedBy ?? '',
     pausedAt: Number(pausedAt ?? 0),
     resting: runs ? await whyCampaignsWait(redis, owner) : undefined,
+    owner: runs ? owner : undefined,
   }
 }
 
