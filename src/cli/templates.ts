@@ -133,14 +133,14 @@ export const verbs: readonly Verb[] = [
 
 /** A list of 20,000 templates takes less; what WhatsApp makes wait is not waited for. */
 const FOLLOWED_MS = 120_000
-const LOOK_MS = 200
-/** A worker looks once a second. */
+const CHECK_EVERY_MS = 200
+/** A worker checks for due syncs once a second. */
 const NO_WORKER_MS = 10_000
 
 /** Follows a sync that was just asked for to its end, or to where it has to wait. */
 async function followSync(redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> {
   const asked = (await showSync(redis, synced)).asked_at ?? ''
-  for (const startedAt = performance.now(); ; await sleep(LOOK_MS)) {
+  for (const startedAt = performance.now(); ; await sleep(CHECK_EVERY_MS)) {
     const sync = await showSync(redis, synced)
     const isOver = sync.state !== 'running' && (sync.ended_at ?? '') >= asked && (sync.began_at ?? '') >= asked
     if (isOver || (sync.state === 'waiting' && sync.problem !== null)) return sync

@@ -69,12 +69,12 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
       // One after the other, in the order in which they were pressed.
       acting = acting.then(async () => {
         note = await act(context, item, pressed).catch(sentenceOf)
-        await look()
+        await refresh()
       })
     }
   }
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     try {
       snapshot = await take()
       takenAt = performance.now()
@@ -89,7 +89,7 @@ async function follow(context: CommandContext, take: () => Promise<Snapshot>): P
     draw()
     while (!quit.signal.aborted) {
       await sleep(EVERY_MS, undefined, { signal: quit.signal }).catch(() => undefined)
-      if (!quit.signal.aborted) await look()
+      if (!quit.signal.aborted) await refresh()
     }
     await acting
   } finally {

@@ -60,7 +60,7 @@ export function startEndpointDelivery(
     },
 
     /** Checks its queue for due jobs. */
-    lookAtQueue: retries.look,
+    checkQueue: retries.check,
 
     /** Ends within `limitMs`; deliveries in flight are aborted, and made again by the next relay. */
     async stop(limitMs: number): Promise<void> {

@@ -16,8 +16,8 @@ import { type OutboxEntry, readRange } from './store/outbox-entries.ts'
 /** Requests to one endpoint at a time, over as many connections. */
 export const MOST_AT_ONCE = 8
 /** How soon a source with new events is read again, and one that has been quiet for long. */
-const LOOK_MS = 20
-const LOOK_STILL_MS = 300
+const READ_MS = 20
+const READ_STILL_MS = 300
 /** A source is quiet when nothing came for so long. */
 const STILL_AFTER_MS = 5_000
 /**
@@ -30,7 +30,7 @@ const MOST_ENTRIES = 300
 const AHEAD = 2
 /** An endpoint that has so many deliveries waiting for a retry gets nothing new until there are fewer. */
 const MOST_WAITING = 1_000
-const FULL_LOOK_MS = 2_000
+const FULL_WAIT_MS = 2_000
 /** An endpoint that succeeds after so many failed rounds was away: its retries are tried at once. */
 const AWAY_ROUNDS = 3
 
@@ -39,7 +39,7 @@ interface Source {
   stands: string
   read: string
   entries: OutboxEntry[]
-  lookAt: number
+  nextReadAt: number
   newsAt: number
   /** Events of an entry, on average of late. */
   density: number
@@ -70,18 +70,18 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
         stands,
         read: stands || first,
         entries: [],
-        lookAt: 0,
+        nextReadAt: 0,
         newsAt: performance.now(),
         density: 5,
       })
     }
   }
 
-  async function look(now: number, enough: number): Promise<void> {
+  async function readMore(now: number, enough: number): Promise<void> {
     await Promise.all(
       [...sources].map(async ([source, state]) => {
         const known = eventsIn(state)
-        if (state.lookAt > now || known >= enough) return
+        if (state.nextReadAt > now || known >= enough) return
         const likely = Math.ceil((enough - known) / state.density)
         const most = Math.min(MOST_ENTRIES, Math.max(FEWEST_ENTRIES, likely))
         const found = await readRange(deps.redis, target.endpoint.account, source, {
@@ -98,7 +98,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
           state.newsAt = now
         }
         const isStill = now - state.newsAt > STILL_AFTER_MS
-        state.lookAt = found.length === most ? 0 : now + (isStill ? LOOK_STILL_MS : LOOK_MS)
+        state.nextReadAt = found.length === most ? 0 : now + (isStill ? READ_STILL_MS : READ_MS)
       }),
     )
   }
@@ -202,28 +202,29 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
     async step(stopped: AbortSignal): Promise<number> {
       const now = performance.now()
       const { endpoint } = target
-      if (!endpoint.enabled) return LOOK_STILL_MS
-      if (target.pausedUntil > now) return Math.min(target.pausedUntil - now, LOOK_STILL_MS)
-      if (target.failures > 0 && (await retries.waiting()) >= MOST_WAITING) return FULL_LOOK_MS
+      if (!endpoint.enabled) return READ_STILL_MS
+      if (target.pausedUntil > now) return Math.min(target.pausedUntil - now, READ_STILL_MS)
+      if (target.failures > 0 && (await retries.waiting()) >= MOST_WAITING) return FULL_WAIT_MS
       await know()
       const { max_events: most } = endpoint
       const enough = target.failures > 0 ? most : most * MOST_AT_ONCE
-      await look(now, enough)
+      await readMore(now, enough)
       const { taken, events } = take(enough)
-      if (taken.length === 0) return nextLook(now)
+      if (taken.length === 0) return untilNextRead(now)
       if (events.length > 0 && events.length < most) {
         batchSince ??= now
-        if (now - batchSince < endpoint.max_wait_ms) return Math.min(LOOK_MS, endpoint.max_wait_ms)
+        if (now - batchSince < endpoint.max_wait_ms) return Math.min(READ_MS, endpoint.max_wait_ms)
       }
       batchSince = undefined
       if (events.length > 0) {
         // The next events are read during this delivery. The next round notices if Redis is away.
-        const ahead = target.failures > 0 ? undefined : look(performance.now(), AHEAD * enough).catch(() => undefined)
+        const ahead =
+          target.failures > 0 ? undefined : readMore(performance.now(), AHEAD * enough).catch(() => undefined)
         const isWhole = await deliverAll(events, stopped)
         await ahead
         if (!isWhole) {
           sources.clear()
-          return LOOK_STILL_MS
+          return READ_STILL_MS
         }
       }
       await moveOn(taken)
@@ -239,9 +240,9 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
     },
   }
 
-  function nextLook(now: number): number {
-    const next = Math.min(...[...sources.values()].map(({ lookAt }) => lookAt))
-    return Math.max(1, Math.min(next - now, LOOK_STILL_MS))
+  function untilNextRead(now: number): number {
+    const next = Math.min(...[...sources.values()].map(({ nextReadAt }) => nextReadAt))
+    return Math.max(1, Math.min(next - now, READ_STILL_MS))
   }
 }
 

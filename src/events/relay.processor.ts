@@ -18,7 +18,7 @@ import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
 import { CorruptRecordError, corruptOrThrow } from '../redis/records.ts'
 import { noteStatus } from './delivery-status.ts'
 import { type EndpointDelivery, startEndpointDelivery } from './endpoint-delivery.ts'
-import { dueQueues, noteDue, noteLookedAt, noteQueues, type QueueOwner, removeQueue } from './store/endpoint-queue.ts'
+import { dueQueues, noteDue, noteQueues, postponeCheck, type QueueOwner, removeQueue } from './store/endpoint-queue.ts'
 import { type Endpoint, findEndpoint, listReadableEndpoints } from './store/endpoints.ts'
 import { listenAgain, listeningAccounts, maintainOutboxes } from './store/outbox.ts'
 
@@ -98,16 +98,16 @@ export function startRelay(deps: RelayDeps) {
   }
 
   /** Works on queues with a due job, and removes those of removed endpoints. */
-  async function lookAtQueues(): Promise<void> {
+  async function checkQueues(): Promise<void> {
     const owners = [...deliveries.values()].map(({ owner }) => owner)
     await noteQueues(redis, owners)
     for (const owner of await dueQueues(redis, MOST_DUE)) {
       const delivery = deliveries.get(nameOf(owner))
       if (delivery) {
-        await delivery.lookAtQueue()
+        await delivery.checkQueue()
         continue
       }
-      await noteLookedAt(redis, owner, REMOVE_AGAIN_MS)
+      await postponeCheck(redis, owner, REMOVE_AGAIN_MS)
       const endpoint = await findEndpoint(redis, owner.account, owner.id).catch(corruptOrThrow)
       if (endpoint === undefined) await removeQueue(redis, owner)
       else if (!(endpoint instanceof CorruptRecordError)) await noteDue(redis, owner, ELECT_MS)
@@ -129,7 +129,7 @@ export function startRelay(deps: RelayDeps) {
       if (!isRelay) return stopAll(LAST_WORDS_MS)
       electedAt = performance.now()
       await refresh()
-      await lookAtQueues()
+      await checkQueues()
     },
     log,
   )

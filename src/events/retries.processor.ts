@@ -17,10 +17,10 @@ import {
   addEventJob,
   dueInMs,
   GIVEN_UP_KEPT,
-  LOOK_AGAIN_MS,
   noteDue,
-  noteLookedAt,
   openEndpointQueue,
+  postponeCheck,
+  RECHECK_MS,
 } from './store/endpoint-queue.ts'
 import { readRange } from './store/outbox-entries.ts'
 
@@ -135,29 +135,29 @@ export function createRetries(
   /** Renews the lease on the queue until nothing of it is due. */
   async function renew(opened: Worker): Promise<void> {
     try {
-      if (isSoon(await dueInMs(redis, queue, owner))) return await noteLookedAt(redis, owner, HELD_MS)
+      if (isSoon(await dueInMs(redis, queue, owner))) return await postponeCheck(redis, owner, HELD_MS)
       if (worker !== opened) return
       clearInterval(renewing)
       await closeWorker(opened, 1_000).finally(() => {
         worker = undefined
       })
-      await look()
+      await check()
     } catch (error) {
       log.debug({ endpoint: owner.id, err: error }, 'events.error')
     }
   }
 
   /** Works on the queue if something of it is due. Dying in between leaves a queue that is checked again later. */
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     if (worker !== undefined) return
-    await noteLookedAt(redis, owner, LOOK_AGAIN_MS)
+    await postponeCheck(redis, owner, RECHECK_MS)
     const next = await dueInMs(redis, queue, owner)
     if (isSoon(next)) open()
     else if (next !== undefined) await noteDue(redis, owner, next)
   }
 
   return {
-    look,
+    check,
     /** Queues events whose delivery failed, or was not tried after another failed; resolves once their job exists. */
     async park(events: readonly PlacedEvent[], failures: number, waitMs: number): Promise<void> {
       const refs = events.map(refOf)

@@ -58,7 +58,7 @@ export function createDoubts() {
   const found = new Map<Doubt, { count: number; where: string }>()
   return {
     /** `where` names the place for a person: `line 7`. */
-    look(text: string, where: string): void {
+    add(text: string, where: string): void {
       const doubt = doubtOf(text)
       if (doubt === undefined) return
       const before = found.get(doubt)

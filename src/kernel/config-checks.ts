@@ -7,7 +7,7 @@ const SECRET_MIN = 16
 const PUBLISHED = [/^only-for-trying-it-out/, /^simulator-/]
 
 /** The settings that are checked in production. */
-export interface LookedAt {
+export interface CheckedSettings {
   redisUrl: string | undefined
   publicUrl: string | undefined
   secretKeys: readonly string[]
@@ -16,7 +16,13 @@ export interface LookedAt {
 }
 
 /** One sentence for each setting that is refused in production. None contains a secret. */
-export function productionFaults({ redisUrl, publicUrl, secretKeys, dataKeys = [], cloudApi }: LookedAt): string[] {
+export function productionFaults({
+  redisUrl,
+  publicUrl,
+  secretKeys,
+  dataKeys = [],
+  cloudApi,
+}: CheckedSettings): string[] {
   const faults = [
     ...(secretKeys.length === 0 ? ['LANEWAY_SECRET_KEYS or LANEWAY_SECRET_KEY must be set.'] : []),
     ...secretKeys.flatMap((key) => secretFaults('LANEWAY_SECRET_KEYS', key)),

@@ -73,7 +73,7 @@ export class CorkedRedis extends Redis {
 /** A server whose slots have moved answers so; a cluster that has not settled yet does so again and again. */
 const MOVED_AGAIN_MS = 20
 /** How often the location of slots is read after a server was lost. */
-const LOOK_AGAIN_MS = 200
+const READ_SLOTS_AGAIN_MS = 200
 
 /** Without TLS ioredis looks names up by itself; with it, the certificate is for the name. */
 const asNamed: ClusterOptions['dnsLookup'] = (name, found) => found(null, name)
@@ -84,7 +84,7 @@ type Settings = Omit<ClusterOptions, 'dnsLookup' | 'scaleReads' | 'retryDelayOnM
 
 /** The connection of a process to a cluster: one to each primary, and one more for what is published. */
 export class CorkedCluster extends Cluster {
-  private looking: NodeJS.Timeout | undefined
+  private readingSlots: NodeJS.Timeout | undefined
 
   constructor(hosts: { host: string; port: number }[], settings: Settings) {
     super(hosts, {
@@ -104,15 +104,15 @@ export class CorkedCluster extends Cluster {
       // Otherwise the first command opens the connection, and on a fail-fast connection, commands fail until it is open.
       if (!node.options.readOnly) node.connect().catch(() => undefined)
     })
-    this.on('-node', () => this.lookAgain())
+    this.on('-node', () => this.readSlotsSoon())
   }
 
   /** With fail-fast, no other server is tried for the slots of a lost one. */
-  private lookAgain(): void {
-    this.looking ??= setTimeout(() => {
-      this.looking = undefined
+  private readSlotsSoon(): void {
+    this.readingSlots ??= setTimeout(() => {
+      this.readingSlots = undefined
       if (this.status === 'ready') this.refreshSlotsCache()
-    }, LOOK_AGAIN_MS).unref()
+    }, READ_SLOTS_AGAIN_MS).unref()
   }
 
   /**

@@ -73,7 +73,7 @@ const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/
 export const isNoticeCursor = (text: string): boolean => CURSOR.test(text)
 
 /** Notices that one request examines. */
-const MOST_LOOKED_AT = 1_000
+const MOST_EXAMINED = 1_000
 
 /**
  * Up to `limit` notices after `cursor` (the latest without one), the latest first, of one account or of all (0), that match
@@ -93,19 +93,20 @@ export async function readNotices(
   const index = noticesKey(account)
   const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  const most = isFiltered ? Math.max(limit, MOST_LOOKED_AT) : limit
+  const most = isFiltered ? Math.max(limit, MOST_EXAMINED) : limit
   // One more than is examined, to know whether there is another page.
   const found = await redis.zrevrange(index, from, from + most, 'WITHSCORES')
   const all = found.flatMap((id, i) => (i % 2 === 0 ? [{ id, at: Number(found[i + 1]) }] : []))
-  const looked = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
-  const texts = looked.length === 0 ? [] : await redis.hmget(noticeKeys(account).texts, ...looked.map(({ id }) => id))
-  const matching = looked.flatMap(({ id, at }, i) => {
+  const examined = all.slice(0, most).filter(({ at }) => at >= nowMs - NOTICES_KEPT_MS)
+  const texts =
+    examined.length === 0 ? [] : await redis.hmget(noticeKeys(account).texts, ...examined.map(({ id }) => id))
+  const matching = examined.flatMap(({ id, at }, i) => {
     const notice = texts[i] ? documentOf(id, texts[i]) : undefined
     return notice !== undefined && matches(notice, filter) ? [{ notice, at }] : []
   })
   const page = matching.slice(0, limit)
   const hasMore = matching.length > limit || all.length > most
-  const last = matching.length > limit ? page.at(-1) : looked.at(-1)
+  const last = matching.length > limit ? page.at(-1) : examined.at(-1)
   const place = last && ('notice' in last ? `${last.at}.${last.notice.id}` : `${last.at}.${last.id}`)
   return { notices: page.map(({ notice }) => notice), next: hasMore && place !== undefined ? place : null }
 }

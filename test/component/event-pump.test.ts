@@ -378,7 +378,7 @@ test.each([
       // The process that works on the queue goes on to say so while something is due, and stops when nothing is.
       receiver.behave = take
       await queue.promoteJobs()
-      await retries.look()
+      await retries.check()
       await eventually(async () => receiver.taken.length === 1, 'the second try')
       // It rests: the next look is a minute ahead.
       await eventually(async () => {

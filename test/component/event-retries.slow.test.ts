@@ -117,7 +117,7 @@ test.concurrent.for<[string, number | undefined]>([
           due = add(DUE_MS)
           return due.then(send)
         })
-        await retries.look()
+        await retries.check()
         const isClosed = async () => receiver.taken.length > 0 && performance.now() - sentAt > QUIET_MS
         await eventually(isClosed, 'the queue is closed')
         return { place, isReached: due !== undefined, lateMs: (await lookMs()) - ((await due) ?? 0) }

@@ -58,7 +58,7 @@ test('what was read twice is read back', () => {
 test('the doubts of a file are one sentence for each kind with the place of the first, and none of their values', () => {
   const doubts = createDoubts()
   const values = ['Ada', 'JosÃ©', 'MÃ¼ller', 'Fish &amp; Chips']
-  for (const [i, value] of values.entries()) doubts.look(value, `line ${i + 2}`)
+  for (const [i, value] of values.entries()) doubts.add(value, `line ${i + 2}`)
   expect(doubts.sentences()).toEqual([
     'in 2 values (the first: line 3) UTF-8 was read in another encoding before (as in JosÃ©); save the file anew from its source',
     'in 1 value (line 5) there are codes of web pages (as in &amp;), which are sent as they are; take them out in the file',

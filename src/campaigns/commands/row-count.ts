@@ -34,7 +34,7 @@ export function countingRows(
 
   async function* bytes(): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
-      lines.look(chunk)
+      lines.add(chunk)
       yield chunk
     }
     lines.end()
@@ -47,7 +47,7 @@ function ndjsonLines() {
   let rows = 0
   let hasContent = false
   return {
-    look(chunk: Uint8Array): void {
+    add(chunk: Uint8Array): void {
       for (const byte of chunk) {
         if (byte === LINE_END) {
           if (hasContent) rows += 1
@@ -123,7 +123,7 @@ function csvLines(separator: () => Separator) {
   }
 
   /** A byte outside of quotes. */
-  function lookOutside(byte: number): void {
+  function readOutside(byte: number): void {
     if (byte !== separates && byte !== LINE_END && isBlank(byte)) return
     if (byte === QUOTE && cellBytes === 0) isQuoted = true
     else if (byte === LINE_END) endRecord()
@@ -132,7 +132,7 @@ function csvLines(separator: () => Separator) {
   }
 
   /** The byte after a quote within quotes. */
-  function lookBehindQuote(byte: number): void {
+  function readBehindQuote(byte: number): void {
     if (byte !== separates && byte !== LINE_END && TRAILING.has(byte)) {
       trailing += 1
       return
@@ -150,18 +150,18 @@ function csvLines(separator: () => Separator) {
       trailing = 0
       append(QUOTE)
     }
-    lookOutside(byte)
+    readOutside(byte)
   }
 
   return {
-    look(chunk: Uint8Array): void {
+    add(chunk: Uint8Array): void {
       separates ??= separator().charCodeAt(0)
       for (const byte of chunk) {
         if (byte === LINE_END) line += 1
         rawBytes += 1
         if (rawBytes > MAX_RAW_BYTES) throw new EndlessRecordError(beginsOn, 'goes on for too long')
-        if (isQuoteHeld) lookBehindQuote(byte)
-        else if (!isQuoted) lookOutside(byte)
+        if (isQuoteHeld) readBehindQuote(byte)
+        else if (!isQuoted) readOutside(byte)
         else if (byte === QUOTE) isQuoteHeld = true
         else append(byte)
       }

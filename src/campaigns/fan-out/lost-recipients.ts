@@ -39,7 +39,7 @@ export interface Stillness {
  */
 export function createStuckCheck(now: () => number = () => performance.now()) {
   let last = { figures: '', since: now() }
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let searchedAt = Number.NEGATIVE_INFINITY
   let inVain = 0
   return ({ unclaimed, unsettled, backlog }: Stillness): boolean => {
     const figures = `${unclaimed} ${unsettled}`
@@ -51,8 +51,8 @@ export function createStuckCheck(now: () => number = () => performance.now()) {
     const isCertain = unclaimed > 0 && backlog < unclaimed
     if (!isCertain && now() - last.since < STILL_MS) return false
     const apartMs = Math.max(MOST_APART_MS, unsettled * APART_EACH_MS)
-    if (now() - lookedAt < Math.min(apartMs, LEAST_APART_MS * 2 ** inVain)) return false
-    lookedAt = now()
+    if (now() - searchedAt < Math.min(apartMs, LEAST_APART_MS * 2 ** inVain)) return false
+    searchedAt = now()
     inVain += 1
     return true
   }

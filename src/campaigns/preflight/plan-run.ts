@@ -10,7 +10,7 @@ import { judgeAll, templateOf } from './preflight.ts'
 import { type Candidate, candidatesOf } from './recipient-sources.ts'
 
 /** How long a dry run reads: some 100,000 people. For a longer list its result is partial. */
-const LOOK_MS = 2_000
+const READ_FOR_MS = 2_000
 
 /** Plans a run without creating it. Throws a Refusal where a run would be refused. */
 export async function planRun(
@@ -22,7 +22,7 @@ export async function planRun(
   const run: Campaign = { ...campaign, definition: definitionOfRun(campaign, only) }
   const template = await templateOf(deps.redis, run)
   const { problems } = template
-  const endMs = performance.now() + LOOK_MS
+  const endMs = performance.now() + READ_FOR_MS
   let complete = true
   async function* inTime(candidates: AsyncIterable<Candidate>): AsyncGenerator<Candidate> {
     for await (const candidate of candidates) {

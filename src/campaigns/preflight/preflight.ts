@@ -182,7 +182,7 @@ async function* doubting(
   doubts: ReturnType<typeof createDoubts>,
 ): AsyncGenerator<Candidate> {
   for await (const candidate of candidates) {
-    if (candidate.kind === 'found') for (const value of candidate.values) doubts.look(value, candidate.where)
+    if (candidate.kind === 'found') for (const value of candidate.values) doubts.add(value, candidate.where)
     yield candidate
   }
 }

@@ -15,7 +15,7 @@ const NOT_STARTED: ReadonlySet<CampaignState> = new Set(['draft', 'checking', 'r
 /** One that is on the list and nowhere else is being created, unless it has been there for so long. */
 const CREATED_MS = 60_000
 /** A full list is checked for removed drafts at most this often. */
-const LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 const addScript = defineScript(import.meta.url, 'draft-add')
 const added = z.union([z.literal(0), z.literal(1)])
@@ -36,7 +36,7 @@ export async function addDraft(
 }
 
 /** Takes campaigns off the list that are no drafts any more. */
-const removeStarted = cached(LOOK_MS, async (redis, account: number): Promise<number> => {
+const removeStarted = cached(CHECK_EVERY_MS, async (redis, account: number): Promise<number> => {
   const key = draftsOfAccountKey(account)
   const listed = await redis.zrange(key, '0', '-1', 'WITHSCORES')
   const names = listed.filter((_each, place) => place % 2 === 0)

@@ -10,7 +10,7 @@ import { readRecord } from '../../redis/records.ts'
 import { goneAmong } from './list.ts'
 
 /** A full hash is checked for removed campaigns at most this often. */
-const ROWS_LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 const keepScript = defineScript(import.meta.url, 'rows-keep')
 const kept = z.tuple([z.union([z.literal(0), z.literal(1)]), z.number(), z.number()])
@@ -60,7 +60,7 @@ export async function readRows(
 }
 
 /** Takes expired campaigns off the hash. */
-const removeGone = cached(ROWS_LOOK_MS, async (redis, account: number): Promise<number> => {
+const removeGone = cached(CHECK_EVERY_MS, async (redis, account: number): Promise<number> => {
   const names = (await redis.hkeys(rowsOfAccountKey(account))).filter((name) => name !== 'total')
   const gone = await goneAmong(redis, names)
   for (const id of gone)

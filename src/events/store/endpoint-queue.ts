@@ -40,7 +40,7 @@ export async function withEndpointQueue<T>(
 const member = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
 /** How long (ms) a queue without a known due job is not checked. */
-export const LOOK_AGAIN_MS = 60_000
+export const RECHECK_MS = 60_000
 
 /** Adds a job that is due after `waitMs`. Dying before it is in the set leaves it to the next check. */
 export async function addEventJob(
@@ -84,7 +84,7 @@ export async function dueQueues(redis: Redis, most: number): Promise<QueueOwner[
 }
 
 /** Postpones the check of the queue by so many ms, unless a job is added from now on. */
-export async function noteLookedAt(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
+export async function postponeCheck(redis: Redis, owner: QueueOwner, ms: number): Promise<void> {
   await redis.zadd(rootKeys.dueEndpoints, await inMs(redis, ms), member(owner))
 }
 

@@ -10,7 +10,7 @@ import { readRange } from './outbox-entries.ts'
 import type { Cursor, OutboxCursor } from './pull-cursor.ts'
 
 /** Entries that one request reads at most: it returns fewer events rather than late. */
-const LOOKED_AT_MOST = 5_000
+const MOST_READ = 5_000
 const ENTRIES_AT_ONCE = 200
 
 /** What a client pulls. */
@@ -30,16 +30,16 @@ export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: Ev
   const types = pull.types && [...pull.types]
   const next = new Map<number, OutboxCursor>()
   const wanted: PlacedEvent[] = []
-  let looked = 0
+  let readCount = 0
   // The least recently read first: a busy outbox must not starve others.
   const readUpTo = (source: number): number => Number.parseInt(pull.after.get(source)?.entry ?? '0', 10)
   const sources = [ACCOUNT_SOURCE, ...byLane.keys()].sort((a, b) => readUpTo(a) - readUpTo(b))
   for (const source of sources) {
     let at = pull.after.get(source)
-    while (wanted.length < pull.limit && looked < LOOKED_AT_MOST) {
+    while (wanted.length < pull.limit && readCount < MOST_READ) {
       const from = at?.entry ?? '-'
       const entries = await readRange(redis, pull.account, source, { from, to: '+', most: ENTRIES_AT_ONCE })
-      looked += entries.length
+      readCount += entries.length
       const before = at
       for (const { entry, events } of entries) {
         const seen = before?.entry === entry ? before.lines : 0

@@ -31,10 +31,10 @@ export interface Page {
   next: Cursor | undefined
 }
 
-/** So long a page may look; reading what it shows comes on top. */
-const LOOK_MS = 150
+/** How long a page may search; reading what it shows comes on top. */
+const SEARCH_MS = 150
 /**
- * Steps that it looks for however long they take. They read more than a hundred segments, which is all of most accounts: a
+ * Steps of the search, however long they take. They read more than a hundred segments, which is all of most accounts: a
  * process that is slow finds there what a quick one does, instead of an empty page each time somebody asks.
  */
 const STEPS_AT_LEAST = 8
@@ -42,7 +42,7 @@ const STEPS_AT_LEAST = 8
 /** The page of the senders' messages that follows `after`. A record that is not what Laneway wrote is passed over. */
 export async function findMessages(redis: Redis, search: Search): Promise<Page> {
   const { senders, filter, limit, after, isWanted = () => true } = search
-  const endMs = performance.now() + LOOK_MS
+  const endMs = performance.now() + SEARCH_MS
   const messages: ListedMessage[] = []
   let steps = 0
   const { campaignId: group, ...same } = filter

@@ -16,7 +16,7 @@ import { HOUR_MS } from '../../kernel/time-units.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { AT_ONCE, type FetchDeps, type FetchEnd, fetchMedium } from './fetch-medium.ts'
 
-const LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 /** Of AT_ONCE, the most for one account. */
 const AT_ONCE_EACH = 3
 /** Wait after a failed try, doubled each time up to the last, with up to half subtracted at random. */
@@ -28,9 +28,9 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
   const { redis, log } = deps
   const stopping = new AbortController()
   const running = new Map<Promise<void>, number>()
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     while (running.size < AT_ONCE && !stopping.signal.aborted) {
       const accounts = [...running.values()]
       const busy = [...new Set(accounts)].filter((each) => accounts.filter((a) => a === each).length >= AT_ONCE_EACH)
@@ -38,17 +38,17 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
       if (taken === undefined) return
       const work = run(taken).finally(() => {
         running.delete(work)
-        lookOnce().catch(() => {})
+        checkOnce().catch(() => {})
       })
       running.set(work, taken.account)
     }
   }
 
-  function lookOnce(): Promise<void> {
-    looking ??= look().finally(() => {
-      looking = undefined
+  function checkOnce(): Promise<void> {
+    checking ??= check().finally(() => {
+      checking = undefined
     })
-    return looking
+    return checking
   }
 
   async function run(taken: TakenMedium): Promise<void> {
@@ -65,7 +65,7 @@ export function startReceivedMedia(deps: FetchDeps): { stop: (limitMs: number) =
     }
   }
 
-  const repeating = repeatedly(LOOK_MS, lookOnce, log)
+  const repeating = repeatedly(CHECK_EVERY_MS, checkOnce, log)
   return {
     /** Aborts tries in progress, which are due again at once; waits for that at most `limitMs`. */
     async stop(limitMs: number): Promise<void> {

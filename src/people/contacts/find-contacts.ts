@@ -3,7 +3,7 @@
 //
 // Without a tag there is no order but that of the hash from phone numbers to contacts, which HSCAN walks. A page may end
 // in the middle of what one HSCAN gave, so its cursor is where that one began and the last id of it that was passed: it
-// is looked through in the order of ids, and holds the same ones when it is read again. A contact that is there all the
+// is examined through in the order of ids, and holds the same ones when it is read again. A contact that is there all the
 // time is shown; one that comes or goes meanwhile may be, and while the hash grows one may be shown twice.
 import { plainSpelling } from '../../kernel/recipient.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -12,7 +12,7 @@ import { readHashes } from '../../redis/records.ts'
 import { type Contact, contactOf, readMembers } from './contacts.ts'
 
 /** Contacts that one page examines: some 20 ms of Redis, in pieces. */
-const LOOKED_AT = 5_000
+const MOST_EXAMINED = 5_000
 const BATCH = 500
 
 /** What a cursor looks like, without a tag and with one. */
@@ -48,7 +48,7 @@ async function scan(redis: Redis, account: number, { text, limit, cursor }: Cont
   let at = began
   /** Of what the HSCAN at `at` gives. */
   let passed = Number(lastPassed)
-  for (let looked = 0; looked < LOOKED_AT; ) {
+  for (let examined = 0; examined < MOST_EXAMINED; ) {
     const [next, flat] = await redis.hscan(keys.phones, at, 'COUNT', BATCH)
     const ids = flat
       .filter((_, i) => i % 2 === 1)
@@ -68,7 +68,7 @@ async function scan(redis: Redis, account: number, { text, limit, cursor }: Cont
         passed = id
       }
     }
-    looked += BATCH
+    examined += BATCH
     if (next === '0') return { contacts, next: null }
     at = next
     passed = 0
@@ -85,7 +85,7 @@ async function membersOf(
   const matches = matcher(text)
   let after = Number(MEMBER_CURSOR.exec(cursor ?? '')?.[1] ?? 0)
   const contacts: Contact[] = []
-  for (let looked = 0; looked < LOOKED_AT; looked += BATCH) {
+  for (let examined = 0; examined < MOST_EXAMINED; examined += BATCH) {
     const members = await readMembers(redis, account, tag, after, BATCH)
     for (const { membership, ...contact } of members) {
       if (contacts.length === limit) return { contacts, next: `m${after}` }

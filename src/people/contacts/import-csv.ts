@@ -135,7 +135,7 @@ async function importContactRows(
         await work.report.add(record.line, checked.refused, cellsOf(record.cells, columns))
         continue
       }
-      doubts.look(checked.contact.name, `line ${record.line}`)
+      doubts.add(checked.contact.name, `line ${record.line}`)
       if (!seen.add(Number(checked.contact.phone))) counts.repeated += 1
       batch.push(checked.contact)
       if (batch.length === BATCH) await storeBatch()

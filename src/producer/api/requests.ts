@@ -61,8 +61,8 @@ export async function idFor(
 }
 
 /** Poll interval for the outcome of a job: a worker takes some ms for most. */
-const FIRST_LOOK_MS = 10
-const LAST_LOOK_MS = 250
+const FIRST_PAUSE_MS = 10
+const LAST_PAUSE_MS = 250
 
 /**
  * The result of `find` for a job within `waitMs`; undefined if there is none by then, or it `isOver` before. Rejects as `find` does, such
@@ -74,7 +74,7 @@ export async function outcomeWithin<T>(
   isOver: () => boolean,
 ): Promise<T | undefined> {
   const endMs = performance.now() + waitMs
-  for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_LOOK_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
     const outcome = await find()
     const leftMs = endMs - performance.now()
     if (outcome !== undefined || isOver() || leftMs <= 0) return outcome

@@ -46,7 +46,7 @@ export interface NamedUpload {
 /** While somebody uploads it, it is looked up again after this. */
 const UNDER_WAY_MS = 250
 /** A longer backoff is checked in between: a person may have mended its cause. */
-const LOOK_AGAIN_MS = 10_000
+const RECHECK_MS = 10_000
 /** The hash and type of a file never change; only whether it is still kept is checked again. */
 const FILE_KEPT_MS = 10_000
 /** A known id is used without a lookup for so long: shorter than the wait of a message that WhatsApp refused over it. */
@@ -106,7 +106,7 @@ export function createUploads(deps: UploadDeps) {
   async function find(entry: DirectoryEntry, id: number): Promise<SendableFile> {
     const file = await knownFile(redis, entry.sender.account, id)
     if (file === undefined) return { kind: 'refused', problem: gone }
-    if (file === 'unreadable') return { kind: 'waits', ms: LOOK_AGAIN_MS, problem: unreadableFile }
+    if (file === 'unreadable') return { kind: 'waits', ms: RECHECK_MS, problem: unreadableFile }
     const { hash, name } = file
     if (entry.provider.upload === undefined) {
       const { publicUrl } = deps.config
@@ -128,7 +128,7 @@ export function createUploads(deps: UploadDeps) {
   const whileBackingOff = ({ outcome, code, sentence, ms }: UploadBackoff): SendableFile =>
     outcome === 'refused'
       ? { kind: 'refused', problem: { code, sentence } }
-      : { kind: 'waits', ms: Math.min(ms, LOOK_AGAIN_MS), problem: { code, sentence } }
+      : { kind: 'waits', ms: Math.min(ms, RECHECK_MS), problem: { code, sentence } }
 
   /** Uploads the file, unless this process does so already or is busy with others: the next message that needs it tries again. */
   function begin(entry: DirectoryEntry, file: GalleryFile): void {
