@@ -8,7 +8,7 @@ import { archiveOf, type KeptMessage } from '../../lanes/archive/archive.ts'
 import type { ExportFormat } from '../../model/campaigns/file-formats.ts'
 import { campaignMessageUlid } from '../../model/campaigns/message-ids.ts'
 import { HISTORY, type HistoryEvent } from '../../model/messages/history.ts'
-import type { State } from '../../model/messages/lifecycle.ts'
+import { type State, shownState } from '../../model/messages/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import { readRecipientStates } from '../../recipients/recipient-states.ts'
 import { isErased, openSnapshot, type Recipient } from '../../recipients/snapshot.ts'
@@ -102,7 +102,7 @@ function lineOf(
     return event === undefined ? null : iso(event.atMs)
   }
   const untouched: State = campaign.state === 'cancelled' ? 'cancelled' : 'queued'
-  const shown = record?.state ?? state ?? untouched
+  const shown = (record && shownState(record)) ?? state ?? untouched
   return {
     recipient: to,
     message_id: campaign.started_at === undefined ? null : messageId(campaign.lane, ulid),

@@ -5,7 +5,7 @@ import { ASIDE } from '../../model/campaigns/counts.ts'
 import { EXEMPT_CODES } from '../../model/campaigns/exempt.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { HISTORY } from '../../model/messages/history.ts'
-import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State } from '../../model/messages/lifecycle.ts'
+import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State, UNSENT } from '../../model/messages/lifecycle.ts'
 import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { JOB, META } from '../bullmq/layout.ts'
 import { FIELD } from './record-format.ts'
@@ -32,7 +32,7 @@ const exemptCodesOf = STATES.flatMap((state) => {
 
 const line = [
   `local ${STATES.map((state) => state.toUpperCase()).join(', ')} = ${STATES.map(letter).join(', ')}`,
-  `local ORDER, PROVEN = ${letters(STATES)}, ${letters(PROVEN_SENT)}`,
+  `local ORDER, PROVEN, UNSENT = ${letters(STATES)}, ${letters(PROVEN_SENT)}, ${letters(UNSENT)}`,
   `local function exemptCodesOf(state) ${exemptCodesOf} end`,
   `local function moveOf(kind) ${moveOf} error('unknown step ' .. tostring(kind)) end`,
 ].join('; ')

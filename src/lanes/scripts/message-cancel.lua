@@ -37,7 +37,7 @@ if not exists then
   local found = redis.call('HMGET', job, JOB.data, JOB.failedReason)
   if not found[1] then return { 'missing' } end
   if found[2] then return { 'ignored', FAILED } end
-  data, p.validUntil = found[1], validUntil or 0
+  data, p.validUntil, p.repeats = found[1], validUntil or 0, repeatsIn(newFields)
 end
 if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
 if step(p, { kind = MOVE.cancel }) == 'ignored' then return { 'ignored', p.state } end
@@ -62,5 +62,5 @@ redis.call('ZREM', queuedAgain, ulid)
 redis.call('ZADD', requeueable, now, ulid)
 
 keepCampaign(campaigns, run, retentionMs)
-count(campaigns, run, ulid, before, p.state, false, false)
+count(campaigns, run, ulid, p.repeats, before, p.state)
 return { 'done', p.state }

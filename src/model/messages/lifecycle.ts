@@ -101,11 +101,14 @@ export type Verdict =
   /** Claim only: another attempt held it; it is unconfirmed now. Do not send. */
   | 'in_doubt'
 
-const UNSENT: ReadonlySet<State> = new Set(['failed', 'expired', 'cancelled'])
+/** States in which a message was not sent, unless it was repeated in doubt. */
+export const UNSENT = ['failed', 'expired', 'cancelled'] as const satisfies readonly State[]
+const unsent: ReadonlySet<State> = new Set(UNSENT)
 
 /**
- * After a repeat in doubt, a repeat that failed, expired or was cancelled proves nothing about the first attempt, which may have gone
- * out: a client that sees `failed` would send it again.
+ * The state that lookups show and campaigns count. After a repeat in doubt, a repeat that failed, expired or was cancelled proves
+ * nothing about the first attempt, which may have gone out: a client that sees `failed` would send it again. Scripts have the same in
+ * message-lifecycle.lua.
  */
 export const shownState = ({ state, repeats }: { state: State; repeats: number }): State =>
-  repeats > 0 && UNSENT.has(state) ? 'unknown' : state
+  repeats > 0 && unsent.has(state) ? 'unknown' : state

@@ -45,7 +45,7 @@ local history = appendHistory(why == 'gone' and '~1000' or '', state, now, accep
 local fields = { FIELD.state, state, FIELD.history, history, FIELD.problem, problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))
-p.state = state
+p.state, p.repeats = state, repeatsIn(newFields)
 noteEvent(p, ulid, history, problem)
 writeEvents()
 redis.call('PEXPIRE', record, retentionMs)
@@ -55,5 +55,5 @@ if run then redis.call('ZREM', places, run .. '/' .. placeOf(ulid)) end
 -- A dead letter is kept for people to examine.
 if why ~= 'dead' then redis.call('DEL', job) end
 if why ~= 'erased' then redis.call('ZADD', requeueable, now, ulid) end
-count(campaigns, run, ulid, before, state, false, isExempt(state, problem))
+count(campaigns, run, ulid, p.repeats, before, state, nil, problem)
 return { 'done', state }

@@ -1,6 +1,7 @@
 -- The life of a message in Redis. Included by every script that changes a message. The letters of the states and the table
 -- of moves are those of src/model/messages/lifecycle.ts, inserted when the script is loaded: QUEUED, SENDING, ... are letters;
--- moveOf(kind) is a line of the table; PROVEN are the letters of those states that prove a message sent, in their order.
+-- moveOf(kind) is a line of the table; PROVEN are the letters of those states that prove a message sent, in their order;
+-- UNSENT those of the states that shownState hides.
 -- FIELD.state is the field of that name in record-format.ts; message-script.ts has the other tables. All other rules, such as
 -- how many tries a message has and when a repeat is flagged, are in step(); tests compare it with a reference model
 -- (test/model/message-lifecycle.ts), step by step over thousands of lives.
@@ -9,6 +10,11 @@
 -- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
 local function rankOf(state)
   return (string.find(PROVEN, state, 1, true))
+end
+
+-- The state that lookups show and campaigns count: shownState of src/model/messages/lifecycle.ts.
+local function shownState(state, repeats)
+  return repeats > 0 and string.find(UNSENT, state, 1, true) and UNKNOWN or state
 end
 
 -- Whether a person may have a message in this state tried again.
@@ -170,6 +176,15 @@ local function load(key, isMissing)
   }, f[1] and true or false
 end
 
+-- The repeats of a record that is about to be written, from its {field, value, ...}: a campaign may send a second time to
+-- people who may have got the first message.
+local function repeatsIn(newFields)
+  for i = 1, #newFields, 2 do
+    if newFields[i] == FIELD.repeats then return tonumber(newFields[i + 1]) end
+  end
+  return 0
+end
+
 local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
 -- Kept, because messages of one campaign were accepted at the same time and what happens to them in one step is written alike.
 local base36Of = {}
@@ -249,19 +264,42 @@ local function writeChanges(prefix, run, changes)
   end
 end
 
--- Whether the circuit breaker leaves out a message in this state, with this error (`code|sentence`).
-local function isExempt(state, problem)
+-- The state that the campaign counts a message in which is in this one. A message that ended before campaigns counted the shown
+-- state is counted as it was stored; which of the two is kept for its recipient.
+local function countedAs(prefix, run, ulid, state, repeats)
+  local shown = shownState(state, repeats)
+  if shown == state then return state end
+  local pending = gathered and gathered[tonumber(run)]
+  local states = pending and pending.states or {}
+  for i = #states - 1, 1, -2 do
+    if states[i] == placeOf(ulid) then return string.sub(ORDER, states[i + 1], states[i + 1]) end
+  end
+  return recipientStateOf(prefix, run, ulid) == state and state or shown
+end
+
+-- Whether the circuit breaker leaves out a message that is in this state, counted as that one, with this error (`code|sentence`).
+local function isExempt(state, counted, problem)
+  -- It counts as unknown, and has expired or was cancelled, which says nothing about the campaign.
+  if counted ~= state and not exemptCodesOf(state) then return exemptCodesOf(counted) ~= nil end
   local codes = problem and exemptCodesOf(state)
   return codes and string.find(codes, '|' .. string.match(problem, '^[^|]*') .. '|', 1, true) ~= nil or false
 end
 
 -- Counts a message's change of state for its campaign, in the same step as the change itself, so that the counts are
--- true at every moment, and keeps the recipient's state. `run` is the campaign's number; nil for a message of none.
--- `from` nil: it is new. Besides the states, ASIDE.exempt counts those for which isExempt holds.
-local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
+-- true at every moment, and keeps the recipient's state; both as lookups show it. `run` is the campaign's number; nil for a
+-- message of none. `from` nil: it is new. `repeats`: after the step, which repeats nothing that it counts from as unsent.
+-- `hadProblem`, `problem`: its error before and now. Besides the states, ASIDE.exempt counts those for which isExempt holds.
+local function count(prefix, run, ulid, repeats, from, to, hadProblem, problem)
   if not run or from == to then return end
   -- A record has the number as text, an argument as a number.
   run = tonumber(run)
+  local wasExempt, nowExempt = false, isExempt(to, shownState(to, repeats), problem)
+  if from then
+    local counted = countedAs(prefix, run, ulid, from, repeats)
+    wasExempt = isExempt(from, counted, hadProblem)
+    from = counted
+  end
+  to = shownState(to, repeats)
   local changes = gathered and gathered[run] or { counts = {}, states = {} }
   local counts, states = changes.counts, changes.states
   if wasExempt ~= nowExempt then counts[ASIDE.exempt] = (counts[ASIDE.exempt] or 0) + (nowExempt and 1 or -1) end
@@ -272,7 +310,7 @@ local function count(prefix, run, ulid, from, to, wasExempt, nowExempt)
   if gathered then gathered[run] = changes else writeChanges(prefix, run, changes) end
 end
 
--- Besides the states, a campaign counts how many of the failed have had enough marketing (ASIDE.capped) and how many of
+-- Besides the states, a campaign counts how many of those counted as failed have had enough marketing (ASIDE.capped) and how many of
 -- the sent WhatsApp holds (ASIDE.held), in the step that changes the record.
 local function countAside(prefix, run, what, was, now)
   if not run or was == now then return end

@@ -78,8 +78,9 @@ local function take(i)
   -- It is kept as long as a new one, or its outcome could not be written.
   redis.call('PEXPIRE', record, retentionMs)
   keepCampaign(campaigns, p.run, retentionMs)
-  count(campaigns, p.run, ulid, before, p.state, isExempt(before, p.has.problem), false)
-  countAside(campaigns, p.run, ASIDE.capped, p.has.cappedUntil and true or false, false)
+  local wasCapped = p.run and p.has.cappedUntil and countedAs(campaigns, p.run, ulid, before, p.repeats) == FAILED or false
+  count(campaigns, p.run, ulid, p.repeats, before, p.state, p.has.problem)
+  countAside(campaigns, p.run, ASIDE.capped, wasCapped, false)
   removeLater(requeueable, ulid)
   addLater(queuedAgain, now + jobWithinMs, ulid)
   queued = queued + 1

@@ -149,7 +149,7 @@ local function take(i)
   if p.tries > 0 then write(FIELD.tries, p.tries) else drop(p.has.tries, FIELD.tries) end
   if p.repeats > 0 then write(FIELD.repeats, p.repeats) end
   if p.others ~= '' then write(FIELD.others, p.others) else drop(p.has.others, FIELD.others) end
-  local wasExempt, nowProblem = isExempt(before, p.has.problem), problem or p.has.problem
+  local nowProblem = problem or p.has.problem
   if problem then
     write(FIELD.problem, problem)
   elseif rank or p.state == QUEUED then
@@ -160,7 +160,10 @@ local function take(i)
   local isCapped, isHeld = p.state == FAILED and cappedUntil ~= nil, p.state == SENT and isHeldBack
   if isCapped then write(FIELD.cappedUntil, cappedUntil) else drop(p.has.cappedUntil, FIELD.cappedUntil) end
   if isHeld then write(FIELD.heldSince, string.format('%.0f', now)) else drop(p.has.heldSince, FIELD.heldSince) end
-  countAside(campaigns, p.run, ASIDE.capped, p.has.cappedUntil and true or false, isCapped)
+  if p.run and (p.has.cappedUntil or isCapped) then
+    local was = p.has.cappedUntil and countedAs(campaigns, p.run, ulid, before, p.repeats) == FAILED or false
+    countAside(campaigns, p.run, ASIDE.capped, was, isCapped and shownState(p.state, p.repeats) == FAILED)
+  end
   countAside(campaigns, p.run, ASIDE.held, p.has.heldSince and true or false, isHeld or false)
 
   -- The content is needed for another try and lives in the job, which goes away once it is done. What is only `sent` can
@@ -182,7 +185,7 @@ local function take(i)
     redis.call('HSET', record, unpack(all))
     if ttl > 0 then redis.call('PEXPIRE', record, ttl) end
   end
-  count(campaigns, p.run, ulid, before, p.state, wasExempt, isExempt(p.state, nowProblem))
+  count(campaigns, p.run, ulid, p.repeats, before, p.state, p.has.problem, nowProblem)
 
   -- Two lists, so that attempts in doubt never wait behind a hundred thousand messages that only need a job.
   if p.state == UNCONFIRMED then

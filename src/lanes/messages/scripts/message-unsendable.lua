@@ -38,7 +38,7 @@ local function settle(m, p, exists, now, before, happened, detail, problem)
   -- and the flag of a repeat with it.
   redis.call('PEXPIRE', m.record, whole(m.retentionMs))
   if exists then keepCampaign(m.campaigns, m.run, m.retentionMs) end
-  count(m.campaigns, m.run, m.ulid, before, p.state, false, isExempt(p.state, problem))
+  count(m.campaigns, m.run, m.ulid, p.repeats, before, p.state, nil, problem)
 end
 
 -- The letter of the state that the campaign keeps of a message that was claimed before and whose record is gone; else nil.
@@ -72,7 +72,7 @@ local function isStopped(m, p, exists, now)
     noteEvent(p, m.ulid, history)
     redis.call('ZREM', m.queuedAgain, m.ulid)
     redis.call('ZADD', m.requeueable, now, m.ulid)
-    count(m.campaigns, m.run, m.ulid, QUEUED, p.state, false, false)
+    count(m.campaigns, m.run, m.ulid, p.repeats, QUEUED, p.state)
   end
   return true
 end
@@ -81,6 +81,7 @@ end
 local function isExpired(m, p, exists, now)
   if p.state ~= QUEUED or now < m.validUntil then return false end
   local before = exists and p.state or nil
+  if not exists then p.repeats = repeatsIn(m.newFields) end
   step(p, { kind = MOVE.claim }, true)
   settle(m, p, exists, now, before, EXPIRED, '')
   if before then redis.call('ZREM', m.queuedAgain, m.ulid) end
