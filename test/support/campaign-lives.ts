@@ -4,20 +4,26 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createAccount } from '../../src/accounts/accounts.ts'
+import { z } from 'zod'
+import { createAccount, setAccountSettings } from '../../src/accounts/accounts.ts'
 import { addSender, type NewSender } from '../../src/accounts/add-sender.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
-import { pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { exportCampaign } from '../../src/campaigns/commands/export.ts'
+import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
+import { planRun } from '../../src/campaigns/preflight/plan-run.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
 import { type SendPayload, sendPayloadSchema } from '../../src/jobs/send.ts'
 import { type Config, loadConfig } from '../../src/kernel/config.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
+import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
@@ -30,8 +36,9 @@ import { recordStatus, setNotSent, setUnconfirmed } from '../../src/lanes/messag
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign-id.ts'
+import type { ResumeClass } from '../../src/model/campaigns/definition.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
-import type { State } from '../../src/model/messages/lifecycle.ts'
+import { type Evidence, type State, shownState } from '../../src/model/messages/lifecycle.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
@@ -87,8 +94,14 @@ export async function startLives() {
   const queues = openLaneQueues(redis)
   const queue = openCampaignQueue(redis)
   const template = { name: 't', language: 'en', status: 'APPROVED', category: 'MARKETING', components: [] }
-  const account = await createAccount(redis, 'lives')
-  await importTemplate(redis, account, templateSchema.parse(template))
+  const accounts = {
+    at_most_once: await createAccount(redis, 'lives'),
+    at_least_once: await createAccount(redis, 'repeated lives'),
+  }
+  for (const [policy, account] of Object.entries(accounts)) {
+    await setAccountSettings(redis, account, { 'policy.campaign': policy })
+    await importTemplate(redis, account, templateSchema.parse(template))
+  }
   const config = {
     ...loadConfig({ LANEWAY_DATA_DIR: dataDir }),
     files: openFolder(dataDir),
@@ -107,7 +120,7 @@ export async function startLives() {
   let last: Promise<unknown> = Promise.resolve()
 
   /** The lane of a new sender. One after the other: a sender is added under a lock that nobody waits for long for. */
-  function newLane(rate: number): Promise<number> {
+  function newLane(account: number, rate: number): Promise<number> {
     senders += 1
     const sender: NewSender = {
       account,
@@ -135,10 +148,11 @@ export async function startLives() {
 
     /**
      * A campaign to so many people that has just been started, on a lane of its own. It is fed a quarter of its rate at
-     * a time: one recipient unless more is asked for.
+     * a time: one recipient unless more is asked for. `policy`: what becomes of a message in doubt.
      */
-    async begin(total: number, rate = 1) {
-      const lane = await newLane(rate)
+    async begin(total: number, rate = 1, policy: keyof typeof accounts = 'at_most_once') {
+      const account = accounts[policy]
+      const lane = await newLane(account, rate)
       return createLife({ redis, url: server.url, account, queues, queue, config, directory }, lane, total)
     },
 
@@ -284,8 +298,37 @@ async function createLife(world: World, lane: number, total: number) {
 
     recipientStates: (): Promise<(State | undefined)[]> => readRecipientStates(redis, id, 0, total),
 
+    /** As lookups show them; undefined for a message without a record. */
     states: (): Promise<(State | undefined)[]> =>
-      Promise.all(messages.map(async (message) => (await readMessage(redis, message))?.state)),
+      Promise.all(
+        messages.map(async (message) => {
+          const found = await readMessage(redis, message)
+          return found && shownState(found)
+        }),
+      ),
+
+    /** The same by the export, in which nobody is without a state. */
+    async exported(): Promise<string[]> {
+      const text = await textOf(Readable.from(exportCampaign({ redis, files: config.files }, await record(), 'ndjson')))
+      const lines = text.trimEnd().split('\n')
+      return lines.map((line) => z.object({ state: z.string() }).parse(JSON.parse(line)).state)
+    },
+
+    /** How many a run for the class says that it matches, and how many it finds; 0 and 0 where nobody is in it. */
+    async plan(only: ResumeClass): Promise<{ matched: number; found: number }> {
+      try {
+        const { matched, recipients, refused, ...skipped } = await planRun(
+          { redis, files: config.files },
+          await record(),
+          only,
+        )
+        const left = Object.values(refused).reduce((sum, each) => sum + each, 0)
+        return { matched, found: recipients + left + skipped.skipped_capped + skipped.skipped_erased }
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 'nobody_in_class') return { matched: 0, found: 0 }
+        throw error
+      }
+    },
 
     /** The fan-out works for so long, then is told to stop. */
     feed: (ms: number): Promise<'again' | 'over'> => feedOn(redis, AbortSignal.timeout(ms)),
@@ -372,14 +415,16 @@ async function createLife(world: World, lane: number, total: number) {
       if (message) await cancelStep(redis, message, RETENTION_MS)
     },
 
-    /** A late webhook says that the message at this place was delivered, if the provider took it. */
-    async delivered(place: number): Promise<void> {
-      const [message, name] = [messages[place], ledger.get(place)?.at(-1)]
-      if (message && name) await recordStatus(redis, message, name, 'delivered')
+    /** A late webhook says this of the first or the last attempt at the message, if the provider took it. */
+    async reported(place: number, { status, of }: { status: Evidence; of: 'first' | 'last' }): Promise<void> {
+      const [message, name] = [messages[place], ledger.get(place)?.at(of === 'first' ? 0 : -1)]
+      const failure = { problem: PROBLEM, cappedUntil: Date.now() + VALIDITY_MS }
+      if (message && name) await recordStatus(redis, message, name, status, status === 'failed' ? failure : {})
     },
 
     pause: () => pauseCampaign(move, id, 'by hand'),
     resume: async () => resumeCampaign(move, await record()),
+    end: async () => cancelCampaign(move, await record()),
 
     /** The records at these places expire, as after the retention. */
     async expire(places: readonly number[]): Promise<void> {
