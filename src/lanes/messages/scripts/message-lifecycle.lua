@@ -268,13 +268,7 @@ end
 -- state is counted as it was stored; which of the two is kept for its recipient.
 local function countedAs(prefix, run, ulid, state, repeats)
   local shown = shownState(state, repeats)
-  if shown == state then return state end
-  local pending = gathered and gathered[tonumber(run)]
-  local states = pending and pending.states or {}
-  for i = #states - 1, 1, -2 do
-    if states[i] == placeOf(ulid) then return string.sub(ORDER, states[i + 1], states[i + 1]) end
-  end
-  return recipientStateOf(prefix, run, ulid) == state and state or shown
+  return shown ~= state and recipientStateOf(prefix, run, ulid) == state and state or shown
 end
 
 -- Whether the circuit breaker leaves out a message that is in this state, counted as that one, with this error (`code|sentence`).
