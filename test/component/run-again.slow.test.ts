@@ -3,6 +3,8 @@
 // Real: Redis, HTTP, producer, worker, command line. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { runCli } from '../support/cli.ts'
 import { eventually } from '../support/wait.ts'
@@ -121,4 +123,28 @@ test('a run of a campaign without a name is called by its id, and the same key m
   const [one, other] = [await once(), await once()]
   expect(one.data.name).toBe(`${id} (run 2)`)
   expect(other.data.id).toBe(one.data.id)
+})
+
+test('those whom a run of second messages never reached get possible duplicates as well, when that run is cancelled and run again', async () => {
+  const id = await service.create({ rows: {} })
+  // Taken, and nothing more is said of it.
+  await service.upload(id, 'phone,name\n15550100404,Ann\n')
+  await service.checked(id)
+  await service.move(id, 'start')
+  await service.reaches(id, 'done')
+  await eventually(async () => (await service.show(id)).progress.sent === 1, 'it is sent')
+
+  const queues = openLaneQueues(service.redis)
+  await pauseLane(service.redis, queues, service.lane, { reason: 'nothing of the run leaves', by: 'Jo' })
+  const second = await service.move(id, 'resume', { class: 'not_delivered' })
+  await service.reaches(second.id, 'running')
+  await service.move(second.id, 'cancel')
+  await resumeLane(service.redis, queues, service.lane)
+  await queues.close()
+  expect((await service.show(second.id)).progress).toMatchObject({ cancelled: 1 })
+
+  const third = await service.move(second.id, 'resume', { class: 'cancelled' })
+  await service.reaches(third.id, 'done')
+  const line = (await service.request('GET', `/campaigns/${third.id}/export?format=ndjson`)).text
+  expect(JSON.parse(line)).toMatchObject({ recipient: '15550100404', possible_duplicate: 'yes' })
 })

@@ -44,6 +44,12 @@ const recipientsSchema = z.union([
     class: z.enum(RESUME_CLASSES),
     offer: z.enum(['contact', 'row']),
     first: z.string().optional().describe('The campaign that was run first.'),
+    again: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The earlier campaign sent second messages itself, so that these are possible duplicates whatever the class.',
+      ),
   }),
 ])
 

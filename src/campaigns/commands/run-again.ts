@@ -7,6 +7,7 @@ import { isLaneClosed } from '../../lanes/closed-lanes.ts'
 import { type CampaignId, parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
   type Definition,
+  maySendAgain,
   NAME_MOST,
   type ResumeClass,
   STATES_OF_CLASS,
@@ -68,6 +69,7 @@ export function definitionOfRun(campaign: Campaign, only: ResumeClass): Definiti
   const recipients = {
     ...{ campaign: idOf(campaign), class: only, offer: valueSourceKind(frozen.recipients) },
     first: firstOf(campaign),
+    ...(maySendAgain(frozen.recipients) && { again: true as const }),
   }
   return { ...frozen, recipients }
 }

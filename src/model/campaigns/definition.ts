@@ -34,6 +34,8 @@ const earlierSchema = z.object({
   offer: z.enum(['contact', 'row']),
   /** The first campaign of this series of runs. Older runs do not have it. */
   first: z.string().optional(),
+  /** The earlier one sent second messages itself: whom it did not reach may have got a first one from a campaign before it. */
+  again: z.literal(true).optional(),
 })
 
 const templateSchema = z.object({
@@ -124,12 +126,12 @@ export const STATES_OF_CLASS: Readonly<Record<ResumeClass, readonly State[]>> = 
   cancelled: ['cancelled'],
 }
 
-/** Classes whose first message was certainly not sent, or never made. */
+/** Classes whose message in the earlier campaign was certainly not sent, or never made. */
 const NOBODY_GOT_IT: readonly ResumeClass[] = ['failed', 'expired', 'cancelled']
 
 /** Whether messages to these recipients may be second ones, as somebody has asked. */
 export const maySendAgain = (recipients: Definition['recipients']): boolean =>
-  'class' in recipients && !NOBODY_GOT_IT.includes(recipients.class)
+  'class' in recipients && (recipients.again === true || !NOBODY_GOT_IT.includes(recipients.class))
 
 /** Which values can be filled in for each recipient. */
 export function valueSourceKind(recipients: Definition['recipients']): ValueSourceKind {
