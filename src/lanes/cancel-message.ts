@@ -1,4 +1,5 @@
-// Cancels one waiting message, whatever it waits for: its turn, the end of a pause, or a cooldown of its recipient.
+// Ends one waiting message, whatever it waits for: its turn, the end of a pause, or a cooldown of its recipient. It is cancelled, or
+// it has expired and no claim has recorded that yet.
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../kernel/message-id.ts'
 import type { State } from '../model/messages/lifecycle.ts'
@@ -41,12 +42,33 @@ export async function cancelMessage(
   return result
 }
 
+/**
+ * Records that a waiting message has expired, as the next claim would; `ignored` unless its validity is over. On a paused lane no claim
+ * comes. If the process dies before the job is removed, a worker finds the message expired, and the job ends.
+ */
+export async function expireMessage(
+  { redis, queues }: { redis: Redis; queues: LaneQueues },
+  id: MessageId,
+  retentionMs: number,
+): Promise<CancelResult> {
+  const result = await endStep(redis, id, retentionMs, { why: '', expires: true })
+  if (result.verdict === 'done') await queues.removeJob(id).catch(() => {})
+  return result
+}
+
 /** The step alone, without removing the job. `problem`: why, unless a person cancels it. */
-export async function cancelStep(
+export const cancelStep = (
   redis: Redis,
   id: MessageId,
   retentionMs: number,
   problem?: Problem,
+): Promise<CancelResult> => endStep(redis, id, retentionMs, { why: problem?.code ?? 'by hand', problem })
+
+async function endStep(
+  redis: Redis,
+  id: MessageId,
+  retentionMs: number,
+  { why, problem, expires }: { why: string; problem?: Problem | undefined; expires?: true },
 ): Promise<CancelResult> {
   const { lane, ulid } = id
   const name = messageId(lane, ulid)
@@ -68,8 +90,7 @@ export async function cancelStep(
         jobsRun: payload?.run,
         validUntil: payload?.until,
         newFields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),
-        why: problem?.code ?? 'by hand',
-        problem: problem && storedProblem(problem),
+        ...{ why, problem: problem && storedProblem(problem), expires },
       },
     ),
   )

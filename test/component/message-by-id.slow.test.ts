@@ -15,6 +15,7 @@ import { readLedger } from '../support/simulator-wires.ts'
 import { accountRecord } from '../support/state/accounts.ts'
 import { addSilently, hasJob } from '../support/state/lanes.ts'
 import { messageRecord, requeueableOn } from '../support/state/messages.ts'
+import { eventually } from '../support/wait.ts'
 
 const answered = z.object({ data: z.looseObject({ id: z.string(), state: z.string() }) })
 
@@ -38,6 +39,8 @@ const show = async (id: string) => (await tenant.api.call(messages.show, { param
 const cancel = (id: string, api = tenant.api) => api.post(`/messages/${id}/cancel`)
 const requeue = (id: string, api = tenant.api) => api.post(`/messages/${id}/requeue`)
 const sentTo = async (to: string) => (await readLedger(service.simulator.url)).filter((line) => line.to === to).length
+
+const soon = (ms: number): string => new Date(Date.now() + ms).toISOString()
 
 /** The parts of an id that was acknowledged. */
 function partsOf(id: string) {
@@ -210,6 +213,30 @@ describe('POST /messages/{id}/requeue', () => {
     expect(errorOf(await requeue(id)).code).toBe('wrong_state')
     await queues.resume(tenant.cloudLane)
     await reaches(service, tenant, id, 'read')
+  })
+
+  test('sends a message that expired on a paused lane, whether it was ever claimed or was queued again', async () => {
+    const failing = '15550100104'
+    const failed = await sendTo(service, tenant, `+${failing}`)
+    await reaches(service, tenant, failed, 'failed')
+    await queues.pause(tenant.cloudLane)
+    const fresh = await sendTo(service, tenant, '+491700006205', { valid_until: soon(1_500) })
+    await requeue(failed)
+    const again = partsOf(failed)
+    await messageRecord(service.redis, again).change({ u: Date.now() - 1 })
+    await eventually(async () => (await show(fresh)).state === 'expired', 'its validity is over')
+    expect((await show(failed)).state).toBe('expired')
+    for (const id of [fresh, failed]) {
+      const { status, json, text } = await requeue(id)
+      expect(status, text).toBe(200)
+      expect(answered.parse(json).data).toMatchObject({ id, state: 'queued', possible_duplicate: false })
+    }
+    const history = z.array(z.object({ event: z.string() })).parse((await show(fresh)).history)
+    expect(history.map(({ event }) => event)).toEqual(['accepted', 'expired', 'queued again'])
+    await queues.resume(tenant.cloudLane)
+    await reaches(service, tenant, fresh, 'read')
+    await reaches(service, tenant, failed, 'failed')
+    expect([await sentTo('491700006205'), await sentTo(failing)]).toEqual([1, 0])
   })
 
   test('sends a cancelled message after all', async () => {

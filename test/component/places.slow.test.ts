@@ -12,6 +12,7 @@ import { readMessage } from '../../src/lanes/messages/records.ts'
 import { addPlaces } from '../../src/lanes/places.ts'
 import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
+import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { optOutsHold } from '../../src/people/opt-outs/opt-out-hold.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
@@ -400,6 +401,19 @@ describe('a message that waits as a place', () => {
     expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(2, 1))
     expect((await life.describe()).progress).toMatchObject({ cancelled: 1, sent: 2 })
+  })
+
+  test('is queued again by its id once its validity is over, and the others expire', async () => {
+    const product = await begin(3)
+    await fed()
+    expect(await requeueMessage(lives, first())).toMatchObject({ verdict: 'missing' })
+    await campaignRecord(lives.redis, life.id).change({ resumed_at: 1 })
+    expect(await findMessage(lives.redis, first(), Date.now(), lives.config)).toMatchObject({ state: 'expired' })
+    expect(await requeueMessage(lives, first())).toMatchObject({ verdict: 'done' })
+    expect((await life.describe()).progress).toMatchObject({ queued: 3, expired: 0 })
+    expect(await product.run()).toBe('done')
+    expect(product.sent).toEqual(phones(1))
+    expect((await life.describe()).progress).toMatchObject({ expired: 2, sent: 1 })
   })
 
   test('is unknown under an id that differs from its own', async () => {

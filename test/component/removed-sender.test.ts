@@ -8,6 +8,7 @@ import { dropSender } from '../../src/admin/senders.ts'
 import { startCampaign } from '../../src/campaigns/commands/lifecycle.ts'
 import { runAgain } from '../../src/campaigns/commands/run-again.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
+import { openFolder } from '../../src/files/folder.ts'
 import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.ts'
 import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
@@ -364,7 +365,8 @@ test('a message that ended is not queued again once its sender is removed', asyn
   const [failed] = await failMessages({ redis, queues }, tenant.partnerLane, { count: 1 })
   if (failed === undefined) throw new Error('no message failed')
   await remove(tenant.partnerLane)
-  const requeued = await requeueMessage({ redis, queues, config: service.config }, failed)
+  const config = { ...service.config, files: openFolder(service.config.dataDir) }
+  const requeued = await requeueMessage({ redis, queues, config }, failed)
   expect(requeued).toMatchObject({ verdict: 'sender_removed' })
   expect((await readMessage(redis, failed))?.state).toBe('failed')
   expect(await hasJob(failed.name)).toBe(false)

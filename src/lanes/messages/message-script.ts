@@ -5,7 +5,15 @@ import { ASIDE } from '../../model/campaigns/counts.ts'
 import { EXEMPT_CODES } from '../../model/campaigns/exempt.ts'
 import { ENTRY } from '../../model/events/outbox-entry.ts'
 import { HISTORY } from '../../model/messages/history.ts'
-import { LETTERS, MESSAGE_MOVES, type Move, PROVEN_SENT, STATES, type State, UNSENT } from '../../model/messages/lifecycle.ts'
+import {
+  LETTERS,
+  MESSAGE_MOVES,
+  type Move,
+  PROVEN_SENT,
+  STATES,
+  type State,
+  UNSENT,
+} from '../../model/messages/lifecycle.ts'
 import { type Constants, defineScript, defineScriptOfMany, type Script, type ScriptOfMany } from '../../redis/lua.ts'
 import { JOB, META } from '../bullmq/layout.ts'
 import { FIELD } from './record-format.ts'

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Cancels a message that waits. Until it is claimed its job is its record, so that a record is written here: whatever
--- becomes of the job then, a claim finds the message cancelled. Running it twice changes nothing the second time.
+-- Cancels a message that waits, or ends it as expired. Until it is claimed its job is its record, so that a record is written
+-- here: whatever becomes of the job then, a claim finds that the message has ended. Running it twice changes nothing the second
+-- time.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them
@@ -19,12 +20,13 @@
 --   newFields    {field, value, ...}: fields of its record, for a message without one
 --   why          detail for its history
 --   problem?     `code|sentence`
+--   expires?     it ends as expired, and only if its validity is over; it is not cancelled then
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../messages/scripts/message-lifecycle
 -- include ../messages/scripts/message-events
 local outbox, record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
 local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields, why,
-  problem = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
+  problem, expires = unpack(cmsgpack.unpack(ARGV[1]), 1, 10)
 local now = redisNowMs()
 local p, exists = load(record)
 local before = exists and p.state or nil
@@ -39,8 +41,14 @@ if not exists then
   if found[2] then return { 'ignored', FAILED } end
   data, p.validUntil, p.repeats = found[1], validUntil or 0, repeatsIn(newFields)
 end
-if p.state == QUEUED and now >= p.validUntil then return { 'ignored', EXPIRED } end
-if step(p, { kind = MOVE.cancel }) == 'ignored' then return { 'ignored', p.state } end
+local isOver = p.state == QUEUED and now >= p.validUntil
+if expires then
+  if not isOver then return { 'ignored', p.state } end
+  step(p, { kind = MOVE.claim }, true)
+else
+  if isOver then return { 'ignored', EXPIRED } end
+  if step(p, { kind = MOVE.cancel }) == 'ignored' then return { 'ignored', p.state } end
+end
 
 local history = appendHistory(p.history, p.state, now, acceptedAt, why)
 local fields = { FIELD.state, p.state, FIELD.history, history }

@@ -19,10 +19,12 @@ import { cappedUntil } from '../../portfolios/caps.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { createCampaignContent } from '../../recipients/campaign-content.ts'
 import { isMarketingNow } from '../../recipients/message-marketing.ts'
+import type { ListSettings } from '../../recipients/unclaimed-message.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { requeueableKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
+import { expireWherever } from '../lookup/cancel.ts'
 import { matchingDeadLetters, retryDeadLetter } from './dead-letters.ts'
 import { REQUEUE_STATES } from './filter.ts'
 
@@ -134,11 +136,14 @@ export async function putBack(
  * CorruptRecordError when its record or that of its campaign cannot be read.
  */
 export async function requeueMessage(
-  deps: RequeueDeps,
+  deps: RequeueDeps & { config: ListSettings },
   id: MessageId,
 ): Promise<{ verdict: Exclude<RequeueVerdict, 'unreadable'>; state: State | undefined }> {
-  const [record] = await archiveOf(deps.redis).find({ lane: id.lane, ulids: [id.ulid] })
-  if (record instanceof Error) throw record
+  let record = await recordOf(deps.redis, id)
+  // Lookups show it as expired from that moment on; a paused lane does not record it.
+  if ((record === undefined || record.state === 'queued') && (await expireWherever(deps, id))) {
+    record = await recordOf(deps.redis, id)
+  }
   if (record === undefined) {
     const [letter] = await matchingDeadLetters(deps, id.lane, [messageId(id.lane, id.ulid)], {})
     const isBack = letter && (await retryDeadLetter(deps, id.lane, letter))
@@ -150,6 +155,12 @@ export async function requeueMessage(
     throw new CorruptRecordError(`the campaign of message ${messageId(id.lane, id.ulid)} in Redis is broken`)
   }
   return { verdict, state: record.state }
+}
+
+async function recordOf(redis: Redis, { lane, ulid }: MessageId): Promise<KeptMessage | undefined> {
+  const [record] = await archiveOf(redis).find({ lane, ulids: [ulid] })
+  if (record instanceof Error) throw record
+  return record
 }
 
 const isRequeueable = (state: State | undefined): boolean => REQUEUE_STATES.some((each) => each === state)
