@@ -103,7 +103,7 @@ async function fillCampaign(page, { sender }) {
   await page.getByLabel('Template', { exact: true }).selectOption('flash_sale/en_US')
   await page.getByRole('group', { name: 'Everybody on one of these lists' }).getByRole('checkbox').first().check()
   const field = (name) => page.getByRole('group', { name })
-  await field('Link to the image').getByLabel('Value').fill('https://shop.example/spring.png')
+  await field('Image').getByLabel('Value').fill('https://shop.example/spring.png')
   await field('Text {{1}}').getByLabel('Value').fill('20 %')
   await field('End of the address').getByLabel('Value').fill(sender.slice(-4))
   await field('Code of the button').getByLabel('Value').fill('SAVE20')
