@@ -1,6 +1,6 @@
 // Every error that may be answered, with an example: a sentence for a person, and the field that it is about. docs/reference/http
 // explains when each occurs.
-import { NOT_A_SENDER } from '../messages/accept/choose-sender.ts'
+import { NOT_A_SENDER } from '../model/accounts/sender.ts'
 import { ApiError, errorBody } from './errors.ts'
 
 type Example = string | { message: string; path: string; fault: string; tag_id?: number }

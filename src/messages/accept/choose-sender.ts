@@ -4,6 +4,7 @@ import { cachedDefaultSender, cachedSender, cachedSenderNamed, type Sender } fro
 import type { Fault } from '../../kernel/fault.ts'
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { LaneClosedError } from '../../lanes/closed-lanes.ts'
+import { NOT_A_SENDER } from '../../model/accounts/sender.ts'
 import type { Redis } from '../../redis/connect.ts'
 
 /**
@@ -47,9 +48,6 @@ export function assertSound(
 }
 
 const NO_SUCH_SENDER = 'sender: the account has no sender of this number or name.'
-// Those that there are stay unnamed: a key for some senders must not learn of others.
-/** The detail of a sender that the account does not have. */
-export const NOT_A_SENDER = 'not a sender of the account; `senders list` and GET /admin/senders list those it has'
 const NO_DEFAULT_SENDER =
   'The account has no default sender: name one in the field sender, or give it one with `senders add` or `senders change`.'
 

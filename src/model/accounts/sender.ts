@@ -86,3 +86,9 @@ export function isServerAddress(text: string): boolean {
   if (url === undefined || !/^https?:$/.test(url.protocol)) return false
   return [url.search, url.hash, url.username, url.password].every((part) => part === '')
 }
+
+/**
+ * The detail of a sender that the account does not have. It names none of those that there are: a key for some senders must not learn
+ * of others.
+ */
+export const NOT_A_SENDER = 'not a sender of the account; `senders list` and GET /admin/senders list those it has'

@@ -2,8 +2,8 @@
 // the same bodies, so src/messages/accept reads them.
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
-import { NOT_A_SENDER } from '../../../messages/accept/choose-sender.ts'
 import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/accept/read-send.ts'
+import { NOT_A_SENDER } from '../../../model/accounts/sender.ts'
 import { serviceContentSchema, templateMessageContent } from '../../../model/messages/content.ts'
 import { routesOf } from '../define.ts'
 import { idempotencyHeaders, traceHeaders } from '../fields.ts'
