@@ -11,7 +11,9 @@ export const verbs: readonly Verb[] = [
   verb({
     usage: 'show',
     isDefault: true,
-    summary: `show whether Redis answers and how many workers have reported ${LATELY}; exits with 1 when none has. A producer answers the same at /readyz`,
+    summary:
+      `show whether Redis answers and how many workers have reported ${LATELY}; exits with 1 when none has. ` +
+      'A producer answers the same at /readyz',
     example: '--json',
     values: {},
     async run(_values, { redis }) {

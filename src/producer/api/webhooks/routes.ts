@@ -73,7 +73,8 @@ const standingSchema = named('WebhookStanding', {
     .datetime()
     .nullable()
     .describe(
-      'When the last rightly signed webhook came to the address of the account, or, while the account has no app secret of its own, for anybody to the address of the installation; null: none within 30 days.',
+      'When the last rightly signed webhook came to the address of the account, or, while the account has no app secret of its own, ' +
+        'for anybody to the address of the installation; null: none within 30 days.',
     ),
   refused_last_hour: refusals,
   refused_last_day: refusals,
@@ -82,7 +83,8 @@ const standingSchema = named('WebhookStanding', {
 export const webhookSecrets = {
   list: secret.get('/admin/webhook-secrets', 'Counts the secrets of each name of the account; none is ever shown.', {
     details:
-      'Shows also which webhooks came to its address lately. While it has no app secret of its own, `last_good_at` is that of the address of the installation, which all such accounts share.',
+      'Shows also which webhooks came to its address lately. While it has no app secret of its own, `last_good_at` is that of the ' +
+      'address of the installation, which all such accounts share.',
     answers: one(standingSchema),
     examples: [{ says: 'webhook secrets' }],
   }),
