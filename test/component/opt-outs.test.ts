@@ -27,6 +27,7 @@ import { runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
+import { slowChecksOf } from '../support/state/accounts.ts'
 import { allOfContacts, stored } from '../support/state/everything.ts'
 import { receivedRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
@@ -624,8 +625,9 @@ test('those who opt out while it runs are passed over', async () => {
   const then = await reached()
   await become('done')
   const sent = await reached()
-  // What is claimed already leaves, and claims are ahead by a few.
-  expect(sent - then).toBeLessThan(40)
+  // What is claimed already leaves. Claims are ahead by a few; a worker that is late takes a hundred at once, and says that it is.
+  const isLate = await slowChecksOf(service.redis).isAnnounced()
+  expect(sent - then).toBeLessThan(isLate ? 140 : 40)
   expect((await progress()).cancelled).toBe(200 - sent)
 })
 
@@ -642,9 +644,10 @@ test.each([
     else await write(person, 'stop', nowSeconds(), number)
     answeredAt.set(person, Date.now())
   }
-  // One after the other is stopped whose turn comes within the next tenths of a second.
-  const stopping: Promise<void>[] = []
-  for (let place = 10; place + 2 < phones.length; place += 4) {
+  // The last two are never claimed by then, however late the worker; the others are stopped one after the other when their turn comes
+  // within the next tenths of a second.
+  const stopping = phones.slice(-2).map(optOut)
+  for (let place = 10; place + 4 < phones.length; place += 4) {
     await eventually(async () => (await reached()) + stopping.length >= place, `the turn of ${place}`)
     stopping.push(optOut(phones[place + 2] ?? ''))
   }
