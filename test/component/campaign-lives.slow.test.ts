@@ -1,7 +1,7 @@
 // Pins: whatever happens to a campaign, in whatever order, nobody is sent to twice without a flag, nobody is forgotten when
 // it says done, its figures add up and are those of what lookups show, and a run for a class finds whom it says it matches,
 // also once the records are gone; and it always comes to its end.
-// Real: Redis, the fan-out, the steps of messages, the export, the plan of a run. The test is the worker and the provider.
+// Real: Redis, the fan-out, the steps of messages, the export, the recipients of a run. The test is the worker and the provider.
 //
 // `LIVES=500 npx vitest run campaign-lives` plays more of them, `LIVES_SEED=…` repeats a run.
 import fc from 'fast-check'

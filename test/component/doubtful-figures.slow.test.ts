@@ -1,6 +1,6 @@
 // Pins: a campaign counts a message that was repeated in doubt, and then failed, expired or was cancelled, as unknown, as lookups
 // show it: in its figures, its export and its runs, also once the record is gone; and evidence that comes later is counted once.
-// Real: Redis, the fan-out, the steps of messages, the export, the plan of a run. The test is the worker and the provider.
+// Real: Redis, the fan-out, the steps of messages, the export, the recipients of a run. The test is the worker and the provider.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, messageId } from '../../src/kernel/message-id.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'

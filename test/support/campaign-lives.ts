@@ -14,9 +14,10 @@ import { importTemplate } from '../../src/accounts/templates.ts'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
 import { exportCampaign } from '../../src/campaigns/commands/export.ts'
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { definitionOfRun, requireSomebody } from '../../src/campaigns/commands/run-again.ts'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
-import { planRun } from '../../src/campaigns/preflight/plan-run.ts'
+import { candidatesOf } from '../../src/campaigns/preflight/recipient-sources.ts'
 import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
@@ -316,14 +317,13 @@ async function createLife(world: World, lane: number, total: number) {
 
     /** How many a run for the class says that it matches, and how many it finds; 0 and 0 where nobody is in it. */
     async plan(only: ResumeClass): Promise<{ matched: number; found: number }> {
+      const campaign = await record()
       try {
-        const { matched, recipients, refused, ...skipped } = await planRun(
-          { redis, files: config.files },
-          await record(),
-          only,
-        )
-        const left = Object.values(refused).reduce((sum, each) => sum + each, 0)
-        return { matched, found: recipients + left + skipped.skipped_capped + skipped.skipped_erased }
+        const matched = await requireSomebody(redis, campaign, only)
+        const run = { ...campaign, definition: definitionOfRun(campaign, only) }
+        let found = 0
+        for await (const _candidate of candidatesOf({ redis, files: config.files }, run, [])) found += 1
+        return { matched, found }
       } catch (error) {
         if (error instanceof Refusal && error.code === 'nobody_in_class') return { matched: 0, found: 0 }
         throw error
