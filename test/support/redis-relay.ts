@@ -43,9 +43,14 @@ export async function startRedisRelay(port: number): Promise<RedisRelay> {
         rest = rest.subarray(end)
       }
     })
+    /** When the latest answer is due: none may overtake one that came before the delay was changed. */
+    let dueAt = 0
     redis.on('data', (chunk: Buffer) => {
-      if (lateMs === 0) client.write(chunk)
-      else setTimeout(() => client.write(chunk), lateMs)
+      const now = performance.now()
+      const isFree = dueAt < now
+      dueAt = Math.max(dueAt, now + lateMs)
+      if (isFree && lateMs === 0) client.write(chunk)
+      else setTimeout(() => client.write(chunk), dueAt - now)
     })
   })
   const at = await listen(server)

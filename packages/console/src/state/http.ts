@@ -87,11 +87,6 @@ const READ_LIMIT_MS = 30_000
  * of the answer is not checked: page and server are built together, and the tests of the server check it.
  */
 export async function call<T>(method: string, path: string, { query, body, headers, signal }: Call = {}): Promise<T> {
-  const aborter = new AbortController()
-  const abort = (): void => aborter.abort()
-  const limit = method === 'GET' ? setTimeout(abort, READ_LIMIT_MS) : undefined
-  signal?.addEventListener('abort', abort)
-  if (signal?.aborted) abort()
   const isForm = body instanceof FormData || body instanceof Blob
   try {
     const response = await fetch(addressOf(path, query), {
@@ -103,7 +98,10 @@ export async function call<T>(method: string, path: string, { query, body, heade
         ...headers,
       },
       body: body === undefined ? null : isForm ? body : JSON.stringify(body),
-      signal: aborter.signal,
+      signal: AbortSignal.any([
+        ...(signal ? [signal] : []),
+        ...(method === 'GET' ? [AbortSignal.timeout(READ_LIMIT_MS)] : []),
+      ]),
     })
     if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
     throw refusalOf(response.status, await response.json().catch(() => ({})))
@@ -115,9 +113,6 @@ export async function call<T>(method: string, path: string, { query, body, heade
       'unreachable',
       method === 'GET' ? UNREACHABLE : `${UNREACHABLE} ${NOTHING_CHANGED} Press again.`,
     )
-  } finally {
-    clearTimeout(limit)
-    signal?.removeEventListener('abort', abort)
   }
 }
 
