@@ -198,6 +198,36 @@ test('a backlog waits for its turn while others take as many as there may be, an
   turns.end(500)
 })
 
+test('a step that hangs gives its turn back after two seconds, and only once', async () => {
+  const turns = new TakeTurns()
+  const answers = [{ ...EMPTY, hasMore: true }]
+  let hangs = false
+  const lane = served(
+    () => {
+      const answer = answers.shift()
+      hangs = answer !== undefined
+      return answer ?? EMPTY
+    },
+    { turns, tookMs: 60_000 },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(60_000)
+  // The second step of this lane has the turn and hangs.
+  expect([hangs, lane.takes.length]).toEqual([true, 2])
+  let begun = 0
+  const next = (): void => {
+    if (turns.begin(500, next)) begun += 1
+  }
+  next()
+  await vi.advanceTimersByTimeAsync(1_900)
+  expect(begun).toBe(0)
+  await vi.advanceTimersByTimeAsync(200)
+  expect(begun).toBe(1)
+  await vi.advanceTimersByTimeAsync(60_000)
+  // Its end gives nothing back once more: the other one still has all there is.
+  expect(turns.begin(500, () => {})).toBe(false)
+})
+
 test('a lane that is stopped while it waits for its turn holds nobody up', async () => {
   const turns = new TakeTurns()
   const lane = served(() => ({ ...EMPTY, hasMore: true }), { turns })

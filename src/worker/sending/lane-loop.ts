@@ -33,6 +33,9 @@ const AWAY_MS = 1_000
 /** setTimeout takes no more than 2^31 ms; the sweep wakes lanes that are due as well. */
 const LONGEST_TIMER_MS = DAY_MS
 
+/** A turn lasts no longer than this, though the step may: a step of a machine that is late takes half a second or one. */
+const MOST_TURN_MS = 2_000
+
 /** One lane as this process serves it. */
 export interface LaneLoop {
   /** There may be something new. */
@@ -138,6 +141,7 @@ export function createLaneLoop(deps: {
   async function take(next: Take, dueAt: number, hasTurn: boolean): Promise<void> {
     const taking: Mode = { name: 'taking', isWoken: false }
     mode = taking
+    const endTurn = hasTurn ? turnOf(next.most) : undefined
     const beganAt = performance.now()
     if (next.firstOnly) known.peekedAt = performance.now()
     else known.isUnread = isFed = false
@@ -153,12 +157,24 @@ export function createLaneLoop(deps: {
       hold(AWAY_MS)
     }
     // It goes on as the last in line.
-    if (hasTurn) turns.end(next.most)
+    endTurn?.()
     // It may have been stopped meanwhile.
     if (mode !== taking) return
     mode = { name: 'idle' }
     known.isUnread ||= taking.isWoken
     goOn()
+  }
+
+  /** Ends the turn once, by itself after MOST_TURN_MS: a step that waits for its file or for Redis must not hold up other lanes. */
+  function turnOf(most: number): () => void {
+    const end = (): void => {
+      if (timer === undefined) return
+      clearTimeout(timer)
+      timer = undefined
+      turns.end(most)
+    }
+    let timer: NodeJS.Timeout | undefined = setTimeout(end, MOST_TURN_MS)
+    return end
   }
 
   function learn({ firstOnly }: Take, taken: Taken): void {
