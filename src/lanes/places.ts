@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { placeInId } from '../model/campaigns/message-ids.ts'
 import type { Redis } from '../redis/connect.ts'
-import { campaignKey, placesKey, turnsKey } from '../redis/keys.ts'
+import { campaignKey, laneReadersKey, placesKey, turnsKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { wakeLane } from './wake.ts'
 
@@ -49,7 +49,8 @@ export function parsePlace(name: string): WaitingPlace | undefined {
  */
 export async function addPlaces(redis: Redis, { lane, number }: CampaignId, spans: readonly Span[]): Promise<void> {
   if (spans.length === 0) return
-  const keys = { places: placesKey(lane), turns: turnsKey(lane), campaign: campaignKey(lane, number) }
+  const campaign = campaignKey(lane, number)
+  const keys = { places: placesKey(lane), turns: turnsKey(lane), campaign, readers: laneReadersKey(lane) }
   const args = { run: number, spans: spans.flatMap(({ from, count }) => [from, count]) }
   const added = z.number().parse(await feedScript(redis, keys, args))
   // Dying before it delays them: the sweep finds the lane.

@@ -116,19 +116,19 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
 describe('on a shared lane', () => {
   test('a campaign that comes later is sent evenly with the first, and not behind it', async () => {
     await rate(50)
-    const [a, b] = [await service.addPeople(350), await service.addPeople(60)]
+    const [a, b] = [await service.addPeople(500), await service.addPeople(250)]
     const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
     const before = (await service.ledger()).length
     await service.move(first, 'start')
     await eventually(async () => (await sentSince(before)).length > 20, 'the first one is under way')
     await service.move(second, 'start')
     const ofB = new Set(b.phones)
-    // They take turns, message by message.
+    // They take turns, message by message. Where the machine is so late that one of them runs dry for a moment, the other is sent alone.
     const together = await eventually(
       async () => {
         const sent = await sentSince(before)
         const from = sent.findIndex((phone) => ofB.has(phone))
-        return from !== -1 && sent.length >= from + 50 ? sent.slice(from, from + 50) : undefined
+        return from !== -1 && sent.length >= from + 200 ? sent.slice(from, from + 200) : undefined
       },
       'both are under way',
       60_000,

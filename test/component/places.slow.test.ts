@@ -25,6 +25,7 @@ import { interceptCommands } from '../support/redis.ts'
 import { answering, sendingTo } from '../support/sending.ts'
 import { addDeadLetter, deadLettersOn, placesOn, readLongAgo } from '../support/state/lanes.ts'
 import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
+import { eventually } from '../support/wait.ts'
 
 let lives: Lives
 let life: Life
@@ -126,6 +127,8 @@ test('as many are in flight as there is room for, and no more', async () => {
   product.answers(async () => {
     inFlight += 1
     most = Math.max(most, inFlight)
+    await eventually(() => Promise.resolve(most >= share || undefined), 'all places are taken', 60_000)
+    // Time for one more, if there were room.
     await new Promise((resolve) => setTimeout(resolve, 25))
     inFlight -= 1
     return ACCEPTED

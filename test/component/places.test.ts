@@ -105,6 +105,19 @@ describe('campaigns that share a lane', () => {
     }
   }
 
+  test('get turns after what a worker has read by then, as if it had claimed it', async () => {
+    const lane = world.newLane()
+    const [first, late] = [await begin(lane), await begin(lane)]
+    await feed(first, 0, 40)
+    const { places } = await read(lane, 'one', 20)
+    await feed(late, 0, 5)
+    const names = await placesOn(world.redis, lane)
+    expect(names.slice(0, 20)).toEqual(places.map(({ run, place }) => placeName(run, place)))
+    // From then on turn after turn.
+    expect(names.slice(20, 30).filter((name) => name.startsWith(`${late.number}/`))).toHaveLength(5)
+    await claim(lane, places, 'one')
+  })
+
   const player = fc.record({
     comes: fc.nat(300),
     size: fc.integer({ min: 1, max: 400 }),

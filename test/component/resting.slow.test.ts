@@ -113,9 +113,12 @@ test.each([132015, 132016])(
       expect(reason).toMatch(/^template_paused: /)
       expect(progress).toMatchObject({ failed: 0 })
     }
-    expect((await service.show(other)).state).toBe('running')
+    // On a slow machine it has come to its end meanwhile.
+    const goesOn = (await service.show(other)).state
+    expect(['running', 'done']).toContain(goesOn)
     const { to } = await code()
-    await eventually(async () => callsOf((each) => each === to) === 1 || undefined, 'the code leaves', 5_000)
-    for (const id of [one, two, other]) await service.move(id, 'cancel')
+    await eventually(async () => callsOf((each) => each === to) === 1 || undefined, 'the code leaves', 60_000)
+    for (const id of [one, two]) await service.move(id, 'cancel')
+    await service.reaches(other, 'done')
   },
 )

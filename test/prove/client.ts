@@ -53,8 +53,10 @@ const BATCH = 1_000
 
 const acknowledgement = z.object({ messages: z.array(z.object({ id: z.string() })).length(1) })
 
-/** How long the client goes on repeating before it gives a message up. */
-const GIVES_UP_AFTER_MS = 120_000
+/** How long the client goes on repeating before it gives a message up: on a machine ten times slower all take that much longer. */
+const GIVES_UP_AFTER_MS = 600_000
+/** The messages of so many seconds are under way at once at most: who is answered late asks for less. */
+const MOST_SECONDS_UNDER_WAY = 2
 const REPEATS_AFTER_MS = 100
 
 /** `producers` gives the addresses to use, at every request anew. */
@@ -89,15 +91,17 @@ export function createClient(producers: () => readonly string[]): Client {
     acknowledged: () => acknowledged,
     async post(tenant, recipients, perSecond, sendAt) {
       const begunAt = performance.now()
-      const under: Promise<void>[] = []
+      const underWay = new Set<Promise<void>>()
       for (const [n, to] of recipients.entries()) {
         const early = begunAt + (n / perSecond) * 1_000 - performance.now()
         if (early > 1) await pause(early)
+        while (underWay.size >= MOST_SECONDS_UNDER_WAY * perSecond) await Promise.race(underWay)
         const posted = { tenant, to, sendAt, answers: [] }
         log.push(posted)
-        under.push(postOne(posted, n))
+        const one = postOne(posted, n).then(() => void underWay.delete(one))
+        underWay.add(one)
       }
-      await Promise.all(under)
+      await Promise.all(underWay)
     },
     note(tenant, to, id) {
       acknowledged += 1

@@ -7,8 +7,11 @@ import { testimonyAtQuiescence } from '../quiescence.ts'
 import { recipientsOf } from '../recipients.ts'
 import { CONCURRENCY } from '../rig.ts'
 import { onRig, type Scenario, timeLimit } from '../scenario.ts'
-import { pause } from '../wait.ts'
+import { eventually, pause } from '../wait.ts'
 import { bothPolicies, impatient, policyFigures } from './worker-kill.ts'
+
+/** The next kill waits for so long at most until something is accepted again. */
+const ACCEPTS_WITHIN_MS = 60_000
 
 export const redisKill: Scenario = {
   name: 'redis-kill',
@@ -22,13 +25,18 @@ export const redisKill: Scenario = {
       const workerKills = killEvery(1_000, rig.workers, workers, mostKills(run.full))
       const away = run.random.fork('redis kills')
       const backAtMs: number[] = []
+      let isPosted = false
       const redisKills = strikeEvery(run.full ? 5_000 : 2_500, async () => {
         await rig.redis.kill9()
         await pause(away.between(100, 1_000))
         await rig.redis.restart()
         backAtMs.push(Date.now())
+        // On a machine that is late it would die again before anything was accepted, and nothing would be shown.
+        const before = rig.client.acknowledged()
+        await eventually(async () => isPosted || rig.client.acknowledged() > before, ACCEPTS_WITHIN_MS, 50)
       })
       await Promise.all(rig.tenants.map((tenant, n) => rig.client.post(tenant, lists[n] ?? [], run.full ? 100 : 40)))
+      isPosted = true
       await Promise.all([workerKills.stop(), redisKills.stop()])
       run.say(`${rig.client.acknowledged()} accepted, Redis killed ${redisKills.strikes()} times`)
       // What is in flight when Redis dies is settled when it is back: only killed workers leave attempts in the dark.
