@@ -154,6 +154,33 @@ end
 
 -- Messages that this step has checked.
 local seen = {}
+
+-- Nothing is known of any of them, and nothing holds up the lane or a recipient, as almost always.
+local isCalm = areNew and cooldownMs == 0 and not probe
+for i = 1, 2 * #each + 2 do isCalm = isCalm and not found[i] end
+
+-- Claims a message that nobody has claimed before: nothing can be known of it that has to be read or taken back. nil, with
+-- nothing written: there is more to look at.
+local function claimFresh(i)
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, _, newFields, _, run, sendAt, delayMs = unpack(each[i], 1, 11)
+  local at, name = standing[i], names[i]
+  if not at or seen[ulid] or now >= validUntil or delayMs or (sendAt or 0) > now then return nil end
+  if run and (stateOfCampaign(campaigns .. run) ~= 'running' or recipientStateOf(campaigns, run, ulid)) then return nil end
+  local slotUs = lane and lane.next()
+  local early = slotUs and tooEarly(slotUs, aheadUs)
+  if early then return early end
+  seen[ulid] = true
+  local record = records .. ulid
+  redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
+    FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
+  redis.call('PEXPIRE', record, whole(retentionMs))
+  if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
+  addLater(inDoubt, whole(now + lostAfterMs), ulid)
+  count(campaigns, run, ulid, 0, nil, SENDING)
+  if not slotUs then return { 'done', SENDING, attempt } end
+  return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, lane.isShared and 2 or nil }
+end
+
 -- One table, used again for each of them: making a new one for each took a tenth of the step.
 local m = {
   queuedAgain = queuedAgain,
@@ -163,6 +190,8 @@ local m = {
 }
 local event = { kind = MOVE.claim }
 local function claim(i)
+  local fresh = isCalm and claimFresh(i)
+  if fresh then return fresh end
   local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
     unpack(each[i], 1, 11)
   local id, at, name = ids .. ulid, standing[i], names[i]

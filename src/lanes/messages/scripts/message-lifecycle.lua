@@ -144,18 +144,23 @@ end
 -- A new record has none of the fields that a step may drop.
 local NOTHING = {}
 
--- Reads the record at a key: p, with all else that a step needs of it, and whether there is one. A step reads once and
--- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
--- `isMissing`: the caller knows that there is none.
-local function load(key, isMissing)
-  if isMissing then
-    return {
-      state = QUEUED, attempt = '', tries = 0, repeats = 0, history = '', validUntil = 0, others = '', class = '', has = NOTHING,
-    }, false
-  end
-  local f = redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
+-- The fields of the record at a key, as `recordOf` takes them. A step reads once and writes once: every further call costs about
+-- 1 µs, and every write is one more command in the append-only file.
+local function readRecord(key)
+  return redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
     FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
     FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
+end
+
+-- The history, run and class of a record that has nothing but one claim, for this attempt; nil for any other.
+local function onlyClaimed(f, attempt)
+  if f[1] ~= SENDING or f[2] ~= attempt or f[3] or f[4] or f[8] or f[9] or f[10] or f[12] == '' then return nil end
+  if f[13] or f[14] or f[15] or f[16] then return nil end
+  return f[5], f[7] or nil, f[11] or ''
+end
+
+-- p, all that a step needs of a record, and whether there is one.
+local function recordOf(f)
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -174,6 +179,14 @@ local function load(key, isMissing)
       pricing = f[15], messageStatus = f[16],
     },
   }, f[1] and true or false
+end
+
+-- The same of the record at a key. `isMissing`: the caller knows that there is none.
+local function load(key, isMissing)
+  if not isMissing then return recordOf(readRecord(key)) end
+  return {
+    state = QUEUED, attempt = '', tries = 0, repeats = 0, history = '', validUntil = 0, others = '', class = '', has = NOTHING,
+  }, false
 end
 
 -- The repeats of a record that is about to be written, from its {field, value, ...}: a campaign may send a second time to
