@@ -158,12 +158,15 @@ const withNames = (script: string, code: string, tables: NonNullable<Constants['
   })
 
 /**
- * The text of a script, with each line `-- include <path>` replaced by that script; the path is relative to its folder.
+ * The text of a script, with each line `-- include <path>` replaced by that script, the first time; the path is relative to its folder.
  */
-function readScript(url: URL): string {
-  return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) =>
-    readScript(new URL(`${path}.lua`, url)),
-  )
+function readScript(url: URL, included = new Set<string>()): string {
+  return readFileSync(url, 'utf8').replace(/^-- include ([\w./-]+)$/gm, (_line, path: string) => {
+    const part = new URL(`${path}.lua`, url)
+    if (included.has(part.href)) return ''
+    included.add(part.href)
+    return readScript(part, included)
+  })
 }
 
 const CLOCK =

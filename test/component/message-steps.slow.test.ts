@@ -2,12 +2,15 @@
 // lives; and the lists that the sweep and the polls live on hold exactly the messages that belong there.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { acceptedAtMs, type MessageId, newUlid } from '../../src/kernel/message-id.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import type { ClaimResult } from '../../src/lanes/messages/claim.ts'
+import { stateSchema } from '../../src/lanes/messages/record-format.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { requeueStep } from '../../src/lanes/messages/requeue-step.ts'
 import { giveUp, recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
+import { classOfSent, writeSent } from '../../src/lanes/messages/write-sent.ts'
 import type { State, Verdict } from '../../src/model/messages/lifecycle.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
@@ -36,6 +39,12 @@ const WAIT_MS = 1_000
 
 type Told = { verdict: Verdict | 'missing' | ClaimResult['verdict']; state?: State }
 
+/** What is answered of a message that the short step left to the other one. */
+const longReply = z.union([
+  z.tuple([z.literal('missing')]),
+  z.tuple([z.enum(['done', 'ignored', 'in_doubt']), stateSchema], z.unknown()),
+])
+
 /** Takes a step in Redis. */
 async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<Told> {
   switch (each.kind) {
@@ -50,6 +59,14 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'unconfirmed':
       return setUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
     case 'status':
+      // Half of the attempts are recorded in the short step.
+      if (each.status === 'sent' && each.attempt !== 'BBBBBB') {
+        const sent = { id, attempt: each.attempt, providerId: `wamid.${each.attempt}`, firstPollMs: 1 }
+        const [written] = await writeSent(redis, [sent])
+        if (classOfSent(written) !== undefined) return { verdict: 'done', state: 'sent' }
+        const [verdict, letter] = longReply.parse(written)
+        return letter === undefined ? { verdict } : { verdict, state: letter }
+      }
       return recordStatus(redis, id, each.attempt, each.status, { providerId: `wamid.${each.attempt}`, firstPollMs: 1 })
     case 'resolve':
       return resolveUnconfirmed(redis, id, each.attempt, each.policy, each.maxTries)

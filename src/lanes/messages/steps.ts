@@ -15,6 +15,7 @@ import { NotReplicatedError } from '../../redis/replication.ts'
 import { isUnreplicated } from '../../redis/replies.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
 import { countedClassOf, countedClassSchema, stateSchema } from './record-format.ts'
+import { classOfSent, writeSent } from './write-sent.ts'
 import { type StepArguments, writeSteps } from './write-steps.ts'
 
 const stepReply = z.union([
@@ -129,12 +130,16 @@ export function recordSent(
   how: { providerId: string; firstPollMs: number | undefined },
   done: (error: Error | undefined) => void,
 ): void {
-  const { providerId: sentAs, firstPollMs } = how
-  const step: StepArguments = { kind: 'status', attempt, status: LETTERS.sent, sentAs, firstPollMs }
-  stepsLater(redis, id.lane, { id, step }, (taken) => {
+  sentLater(redis, id.lane, { id, attempt, ...how }, (taken) => {
     if (taken instanceof Error) return done(taken)
     try {
-      resultOf(redis, id, step, taken)
+      const letter = classOfSent(taken)
+      if (letter === undefined) resultOf(redis, id, SENT, taken)
+      else {
+        const of = countedClassOf(letter)
+        observerOf(redis).changed({ lane: id.lane, class: of, from: 'sending', to: 'sent' })
+        if (isUnreplicated(taken)) throw new NotReplicatedError(taken.reply)
+      }
       done(undefined)
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)))
@@ -169,7 +174,7 @@ const takeStep = (redis: Redis, id: MessageId, step: StepArguments): Promise<Ste
 /** What Redis answered for one. Throws where too few replicas have it. */
 function resultOf(redis: Redis, id: MessageId, step: StepArguments, taken: unknown): StepResult {
   const reply = isUnreplicated(taken) ? taken.reply : taken
-  const [verdict, state, from, of, history, waitMs, held] = fastPathReply(reply) ?? stepReply.parse(reply)
+  const [verdict, state, from, of, history, waitMs, held] = stepReply.parse(reply)
   if (verdict === 'missing' || state === undefined) return { verdict: 'missing' }
   if (from !== undefined && of !== undefined && from !== state) {
     const sentAt =
@@ -183,17 +188,6 @@ function resultOf(redis: Redis, id: MessageId, step: StepArguments, taken: unkno
   return { verdict, state, waitMs: waitMs || undefined, ...(held === 1 && { wasHeld: true }) }
 }
 
-/**
- * Fast path for a message that goes from sending to sent, as almost all do; undefined for any other reply, which the schema reads. The
- * schema took a twentieth of the cost of a message.
- */
-function fastPathReply(reply: unknown): z.output<typeof stepReply> | undefined {
-  if (!Array.isArray(reply) || reply.length !== 5) return undefined
-  const [verdict, state, from, of, history]: unknown[] = reply
-  if (verdict !== 'done' || state !== LETTERS.sent || from !== LETTERS.sending || history !== '') return undefined
-  return ['done', 'sent', 'sending', countedClassOf(of), '']
-}
-
 /** When its latest attempt was sent, by its history. */
 const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
   readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.sent)?.atMs
@@ -205,7 +199,8 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
 const SETTLE_MS = 80
 
 const stepsNow = createBatcher(writeSteps)
-const stepsLater = gatherSteps(writeSteps, SETTLE_MS)
+const sentLater = gatherSteps(writeSent, SETTLE_MS)
+const SENT: StepArguments = { kind: 'status', status: LETTERS.sent }
 
 /** BullMQ's keys of the job of a message. */
 export const jobKey = (id: MessageId): string => laneJobKey(id.lane, messageId(id.lane, id.ulid))

@@ -4,12 +4,11 @@ import { MOST_PAST_MS } from '../../model/messages/pace.ts'
 import type { Take } from './take.ts'
 
 /**
- * How far ahead of their slots messages are claimed. Those of campaigns less: a transactional message waits behind what a
- * campaign has claimed, and the check whether a recipient has opted out must still be valid when the message leaves
- * (people/opt-outs/check-validity.ts). All less than a claim accepts, see `aheadUs` in model/messages/pace.ts.
+ * How far ahead of their slots messages are claimed: less than a claim accepts, see `aheadUs` in model/messages/pace.ts. The farther,
+ * the fewer steps, each of which costs as much as several messages; but the check whether a recipient has opted out must still be valid
+ * when the message leaves (people/opt-outs/check-validity.ts), and a kill leaves in doubt all that is claimed.
  */
 const AHEAD_MS = 250
-const CAMPAIGN_AHEAD_MS = 150
 /**
  * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
  * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.
@@ -76,7 +75,7 @@ export function nextTake(known: Known, moment: Moment): Take | { waitMs: number 
   if (free === 0) return 'full'
   const { unclaimedSince, aheadMs } = positionOf(known, moment)
   const mostAheadMs = known.servesCampaign
-    ? CAMPAIGN_AHEAD_MS
+    ? AHEAD_MS
     : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
   // Its messages are claimed at the end of the step: slots that come meanwhile are for them too.
   const comingMs = known.hasMore ? Math.min(known.quickMs, MOST_PAST_MS) : 0

@@ -57,18 +57,16 @@
 -- nothing was written, except that the job is delayed for so long when only this message waits. `too_early`: its slot would
 -- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
 -- {'dead', ...}: a place with a job that is a dead letter; nothing was written, message-finalize.lua ends it.
--- include message-lifecycle
--- include message-events
--- include message-many
--- include message-unsendable
--- include message-cooldowns
+-- include message-constants
+-- include message-history
+-- include campaign-changes
 -- include message-pace
 local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns,
   readers, deaths = unpack(KEYS)
 local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
   unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
 local each = cmsgpack.unpack(ARGV[2])
--- include ../../bullmq/scripts/message-jobs
+-- include ../../bullmq/scripts/message-lines
 
 trustedNowMs()
 local nowUs = redisNowUs()
@@ -80,7 +78,7 @@ local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
 local wanted, wantedAt, placed, placedAt = {}, {}, {}, {}
 for i = 1, #each do
   local ulid, waitsAs = each[i][1], each[i][8]
-  asked[2 * i + 1], asked[2 * i + 2] = cooldowns .. each[i][6], waits .. ulid
+  asked[i + 2] = cooldowns .. each[i][6]
   known[#known + 1] = records .. ulid
   if waitsAs == 'job' then
     wanted[#wanted + 1] = ids .. ulid
@@ -90,9 +88,16 @@ for i = 1, #each do
     placed[#placed + 1], placedAt[#placedAt + 1] = each[i][9] .. '/' .. placeOf(ulid), i
   end
 end
+-- Of each but a place, which has no wait of its own: where in the answer its wait is.
+local waitAt = {}
+for i = 1, #each do
+  if each[i][8] ~= 'place' then
+    asked[#asked + 1] = waits .. each[i][1]
+    waitAt[i] = #asked
+  end
+end
 local found = redis.call('MGET', unpack(asked))
 local probe = found[2]
-local cooldownMs = cooldownLeft(found[1], probe, now)
 local timeUs = string.format('%.0f', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 local areNew = redis.call('EXISTS', unpack(known)) == 0
@@ -142,6 +147,92 @@ local function tooEarly(slotUs, aheadUs)
   if earlyUs > 0 then return { 'too_early', QUEUED, math.ceil((earlyUs + aheadUs / 2) / 1000) } end
 end
 
+-- Writes what all of them have in common.
+local function finish(results)
+  if lane then lane.write() end
+  writeLines()
+  if #fromPlaces > 0 then
+    redis.call('ZREM', places, unpack(fromPlaces))
+    redis.call('ZADD', turns, 'GT', latestTurn, 'now')
+  end
+  if reader then
+    redis.call('HDEL', readers, reader)
+    -- What left its line has killed nobody who read it.
+    if redis.call('EXISTS', deaths) == 1 then
+      for _, left in ipairs({ fromList, fromSet, fromPlaces }) do
+        if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end
+      end
+    end
+  end
+  return results
+end
+
+-- The usual way, of almost all steps. What follows is not even made then: to make all its functions takes as long as several messages.
+do
+  -- Nothing holds up the lane or a recipient, and nobody has claimed any of them before.
+  local function areFresh()
+    if not areNew then return false end
+    for k = 1, #asked do
+      if found[k] then return false end
+    end
+    local taken, running = {}, {}
+    for i = 1, #each do
+      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+        unpack(each[i], 1, 11)
+      if not standing[i] or taken[ulid] or now >= validUntil or (sendAt or 0) > now or delayMs then return false end
+      taken[ulid] = true
+      if run then
+        if running[run] == nil then running[run] = redis.call('HGET', campaigns .. run, 'state') == 'running' end
+        if not running[run] or recipientStateOf(campaigns, run, ulid) then return false end
+      end
+    end
+    return true
+  end
+
+  local function claimFresh()
+    local results, doubtful = {}, {}
+    local lostAt, keptMs, sendingState = whole(now + lostAfterMs), whole(retentionMs), string.find(ORDER, SENDING, 1, true)
+    local marks = lane and lane.isShared and 2 or nil
+    gathered = {}
+    for i = 1, #each do
+      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+        unpack(each[i], 1, 11)
+      local slotUs = lane and lane.next()
+      results[i] = slotUs and tooEarly(slotUs, aheadUs)
+      if not results[i] then
+        local record, at, name = records .. ulid, standing[i], names[i]
+        redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
+          FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
+        redis.call('PEXPIRE', record, keptMs)
+        if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
+        doubtful[#doubtful + 1] = lostAt
+        doubtful[#doubtful + 1] = ulid
+        if run then
+          local changes = changesOf(run)
+          local counts, states = changes.counts, changes.states
+          counts[SENDING] = (counts[SENDING] or 0) + 1
+          states[#states + 1] = placeOf(ulid)
+          states[#states + 1] = sendingState
+        end
+        results[i] = slotUs and { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, marks } or { 'done', SENDING, attempt }
+      end
+    end
+    if #doubtful > 0 then redis.call('ZADD', inDoubt, unpack(doubtful)) end
+    writeGathered(campaigns)
+    return results
+  end
+
+  if areFresh() then return finish(claimFresh()) end
+end
+
+-- include message-lifecycle
+-- include message-events
+-- include message-many
+-- include message-unsendable
+-- include message-cooldowns
+-- include ../../bullmq/scripts/message-jobs
+local cooldownMs = cooldownLeft(found[1], probe, now)
+
 -- A message that was sent, or must not be, leaves nothing behind where it waited.
 local function endWaiting(m)
   if not m.at then return end
@@ -154,33 +245,6 @@ end
 
 -- Messages that this step has checked.
 local seen = {}
-
--- Nothing is known of any of them, and nothing holds up the lane or a recipient, as almost always.
-local isCalm = areNew and cooldownMs == 0 and not probe
-for i = 1, 2 * #each + 2 do isCalm = isCalm and not found[i] end
-
--- Claims a message that nobody has claimed before: nothing can be known of it that has to be read or taken back. nil, with
--- nothing written: there is more to look at.
-local function claimFresh(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, _, newFields, _, run, sendAt, delayMs = unpack(each[i], 1, 11)
-  local at, name = standing[i], names[i]
-  if not at or seen[ulid] or now >= validUntil or delayMs or (sendAt or 0) > now then return nil end
-  if run and (stateOfCampaign(campaigns .. run) ~= 'running' or recipientStateOf(campaigns, run, ulid)) then return nil end
-  local slotUs = lane and lane.next()
-  local early = slotUs and tooEarly(slotUs, aheadUs)
-  if early then return early end
-  seen[ulid] = true
-  local record = records .. ulid
-  redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
-    FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
-  redis.call('PEXPIRE', record, whole(retentionMs))
-  if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
-  addLater(inDoubt, whole(now + lostAfterMs), ulid)
-  count(campaigns, run, ulid, 0, nil, SENDING)
-  if not slotUs then return { 'done', SENDING, attempt } end
-  return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, lane.isShared and 2 or nil }
-end
-
 -- One table, used again for each of them: making a new one for each took a tenth of the step.
 local m = {
   queuedAgain = queuedAgain,
@@ -190,8 +254,6 @@ local m = {
 }
 local event = { kind = MOVE.claim }
 local function claim(i)
-  local fresh = isCalm and claimFresh(i)
-  if fresh then return fresh end
   local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
     unpack(each[i], 1, 11)
   local id, at, name = ids .. ulid, standing[i], names[i]
@@ -226,7 +288,7 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- The job may come before the message is due: a person had it tried at once, or it was due by the clock of a lost Redis.
-    local waitMs = math.max(found[2 * i + 2] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, delayMs or 0)
+    local waitMs = math.max(found[waitAt[i]] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, delayMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
       delayMessage(m, waitMs)
@@ -239,7 +301,7 @@ local function claim(i)
       if early then return early end
     end
     -- Last, because a claim uses up a turn of the recipient. Read again: another message of this step may have used one.
-    local text = found[2 * i + 1] and redis.call('GET', cooldowns .. recipient)
+    local text = found[i + 2] and redis.call('GET', cooldowns .. recipient)
     local ms = text and mustWait(cooldowns .. recipient, text, now)
     -- Clamp the delay to the validity: the job is then due when the message expires, and reports it.
     if ms then
@@ -287,20 +349,4 @@ local function claim(i)
   return { verdict, p.state, p.attempt, lane.reserve(slotUs), timeUs, lane.isShared and 3 or 1 }
 end
 
-local results = forEach(each, campaigns, claim)
-if lane then lane.write() end
-writeLines()
-if #fromPlaces > 0 then
-  redis.call('ZREM', places, unpack(fromPlaces))
-  redis.call('ZADD', turns, 'GT', latestTurn, 'now')
-end
-if reader then
-  redis.call('HDEL', readers, reader)
-  -- What left its line has killed nobody who read it.
-  if redis.call('EXISTS', deaths) == 1 then
-    for _, left in ipairs({ fromList, fromSet, fromPlaces }) do
-      if #left > 0 then redis.call('HDEL', deaths, unpack(left)) end
-    end
-  end
-end
-return results
+return finish(forEach(each, campaigns, claim))

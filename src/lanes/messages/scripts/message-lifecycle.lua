@@ -1,11 +1,9 @@
--- The life of a message in Redis. Included by every script that changes a message. The letters of the states and the table
--- of moves are those of src/model/messages/lifecycle.ts, inserted when the script is loaded: QUEUED, SENDING, ... are letters;
--- moveOf(kind) is a line of the table; PROVEN are the letters of those states that prove a message sent, in their order;
--- UNSENT those of the states that shownState hides.
--- FIELD.state is the field of that name in record-format.ts; message-script.ts has the other tables. All other rules, such as
--- how many tries a message has and when a repeat is flagged, are in step(); tests compare it with a reference model
+-- The life of a message in Redis. Included by every script that changes a message in more than the usual way. The rules, such as how
+-- many tries a message has and when a repeat is flagged, are in step(); tests compare it with a reference model
 -- (test/model/message-lifecycle.ts), step by step over thousands of lives.
--- constants
+-- include message-constants
+-- include message-history
+-- include campaign-changes
 
 -- How far a message is proven to have come: 1 sent, 2 delivered, 3 read; nil for one that is not proven sent.
 local function rankOf(state)
@@ -132,35 +130,21 @@ local function step(p, e, isExpired)
   return 'done'
 end
 
--- A whole number as text. Redis writes out each number that it gets from Lua with up to seventeen digits, which is slow, and within
--- one step the same few numbers come again and again.
-local wholeTexts = {}
-local function whole(n)
-  local text = wholeTexts[n] or string.format('%.0f', n)
-  wholeTexts[n] = text
-  return text
-end
-
 -- A new record has none of the fields that a step may drop.
 local NOTHING = {}
 
--- The fields of the record at a key, as `recordOf` takes them. A step reads once and writes once: every further call costs about
--- 1 µs, and every write is one more command in the append-only file.
-local function readRecord(key)
-  return redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
+-- Reads the record at a key: p, with all else that a step needs of it, and whether there is one. A step reads once and
+-- writes once: every further call costs about 1 µs, and every write is one more command in the append-only file.
+-- `isMissing`: the caller knows that there is none.
+local function load(key, isMissing)
+  if isMissing then
+    return {
+      state = QUEUED, attempt = '', tries = 0, repeats = 0, history = '', validUntil = 0, others = '', class = '', has = NOTHING,
+    }, false
+  end
+  local f = redis.call('HMGET', key, FIELD.state, FIELD.attempt, FIELD.tries, FIELD.repeats, FIELD.history,
     FIELD.validUntil, FIELD.run, FIELD.problem, FIELD.payload, FIELD.others, FIELD.class, FIELD.to, FIELD.cappedUntil,
     FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
-end
-
--- The history, run and class of a record that has nothing but one claim, for this attempt; nil for any other.
-local function onlyClaimed(f, attempt)
-  if f[1] ~= SENDING or f[2] ~= attempt or f[3] or f[4] or f[8] or f[9] or f[10] or f[12] == '' then return nil end
-  if f[13] or f[14] or f[15] or f[16] then return nil end
-  return f[5], f[7] or nil, f[11] or ''
-end
-
--- p, all that a step needs of a record, and whether there is one.
-local function recordOf(f)
   return {
     state = f[1] or QUEUED,
     attempt = f[2] or '',
@@ -181,14 +165,6 @@ local function recordOf(f)
   }, f[1] and true or false
 end
 
--- The same of the record at a key. `isMissing`: the caller knows that there is none.
-local function load(key, isMissing)
-  if not isMissing then return recordOf(readRecord(key)) end
-  return {
-    state = QUEUED, attempt = '', tries = 0, repeats = 0, history = '', validUntil = 0, others = '', class = '', has = NOTHING,
-  }, false
-end
-
 -- The repeats of a record that is about to be written, from its {field, value, ...}: a campaign may send a second time to
 -- people who may have got the first message.
 local function repeatsIn(newFields)
@@ -196,85 +172,6 @@ local function repeatsIn(newFields)
     if newFields[i] == FIELD.repeats then return tonumber(newFields[i + 1]) end
   end
   return 0
-end
-
-local DIGITS = '0123456789abcdefghijklmnopqrstuvwxyz'
--- Kept, because messages of one campaign were accepted at the same time and what happens to them in one step is written alike.
-local base36Of = {}
-local function base36(n)
-  if base36Of[n] then return base36Of[n] end
-  local rest, text = math.abs(n), ''
-  repeat
-    local d = rest % 36
-    text = string.sub(DIGITS, d + 1, d + 1) .. text
-    rest = (rest - d) / 36
-  until rest == 0
-  base36Of[n] = n < 0 and '-' .. text or text
-  return base36Of[n]
-end
-
--- When the latest entry of a packed history happened, in ms since acceptance; -inf without one.
-local function lastEventMs(history)
-  local sign, digits = string.match(string.match(history, '.*|(.*)') or history, '^%a(%-?)(%w+)')
-  local ms = digits and tonumber(digits, 36)
-  if not ms then return -math.huge end
-  return sign == '-' and -ms or ms
-end
-
--- How many steps a packed history has, with those of its middle that were dropped: `~12` stands for twelve.
-local function stepsOf(history)
-  if history == '' then return 0 end
-  local _, more = string.gsub(history, '|', '|')
-  local steps = more + 1
-  for dropped in string.gmatch('|' .. history, '|~(%d+)') do steps = steps + dropped - 1 end
-  return steps
-end
-
--- The packed history (see src/model/messages/history.ts) with one more event. Times never go back: WhatsApp reports whole
--- seconds by a clock of its own, and an effect cannot come before its cause. A message that is throttled for hours must not
--- grow for ever: past 1,500 characters the middle is dropped, and the number of its events takes its place.
-local function appendHistory(history, letter, atMs, acceptedAt, detail)
-  local ms = atMs - acceptedAt
-  local event = letter .. base36(history == '' and ms or math.max(ms, lastEventMs(history)))
-  if detail and detail ~= '' then event = event .. ',' .. detail end
-  if history == '' then return event end
-  if #history > 1500 then
-    local tail = string.find(history, '|', #history - 700, true)
-    local cut = string.find(history, '|', 400, true)
-    local dropped = stepsOf(string.sub(history, cut + 1, tail - 1))
-    history = string.sub(history, 1, cut) .. '~' .. dropped .. string.sub(history, tail)
-  end
-  return history .. '|' .. event
-end
-
--- include recipient-states
--- What a step of many messages changes in campaigns, by their numbers; nil: each change is written at once.
-local gathered
-
--- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
-local function writeChanges(prefix, run, changes)
-  local key = prefix .. run
-  local campaign = redis.call('HMGET', key, 'state', 'total')
-  -- The campaign is gone: counts that are written now would never expire.
-  if not campaign[1] then return end
-  for letter, by in pairs(changes.counts) do
-    if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, by) end
-  end
-  local total, set = tonumber(campaign[2] or '0'), {}
-  for i = 1, #changes.states, 2 do
-    -- An id that was not made from the list must not make the string grow.
-    if changes.states[i] < total then
-      local n = #set
-      set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'SET', 'u4', '#' .. changes.states[i], whole(changes.states[i + 1])
-    end
-  end
-  if #set > 0 then redis.call('BITFIELD', key .. SUFFIX.states, unpack(set)) end
-  -- If the campaign has ended, a key that this step has created expires with it.
-  local ttl = redis.call('PTTL', key)
-  if ttl <= 0 then return end
-  for _, suffix in ipairs({ SUFFIX.counts, SUFFIX.states }) do
-    if redis.call('PTTL', key .. suffix) == -1 then redis.call('PEXPIRE', key .. suffix, ttl) end
-  end
 end
 
 -- The state that the campaign counts a message in which is in this one. A message that ended before campaigns counted the shown

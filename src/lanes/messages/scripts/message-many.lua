@@ -43,6 +43,6 @@ local function forEach(each, campaigns, take)
   end
   writeEvents()
   writeSets()
-  for run, changes in pairs(gathered) do writeChanges(campaigns, run, changes) end
+  writeGathered(campaigns)
   return results
 end

@@ -78,45 +78,15 @@ local function waveOf(record, most)
   return wave <= most and wave or nil
 end
 
--- The provider has taken the attempt of a message that has only been claimed, as almost all are: nothing else can have to be changed.
-local function takeSent(record, job, id, ulid, acceptedAt, f, history, run, class, sentAs, firstPollMs, content)
-  local appended = appendHistory(history, SENT, now, acceptedAt)
-  local data = not run and (redis.call('HGET', job, JOB.data) or content) or nil
-  if data then
-    redis.call('HSET', record, FIELD.state, SENT, FIELD.history, appended, FIELD.providerId, sentAs, FIELD.payload, data)
-  else
-    redis.call('HSET', record, FIELD.state, SENT, FIELD.history, appended, FIELD.providerId, sentAs)
-  end
-  if hasListeners() then
-    local p = recordOf(f)
-    p.state = SENT
-    noteEvent(p, ulid, appended)
-  end
-  count(campaigns, run, ulid, 0, SENDING, SENT)
-  removeLater(inDoubt, ulid)
-  if firstPollMs then addLater(polls, now + firstPollMs, ulid) end
-  endSending(job, id, now)
-  return { 'done', SENT, SENDING, class, '' }
-end
-
 local function take(i)
   local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
     evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, waves, isHeldBack, pricing, word =
     unpack(each[i], 1, 23)
   local record, id = records .. ulid, ids .. ulid
   local job = jobs .. id
-  local f = readRecord(record)
-  local isSimple = kind == 'status' and status == SENT and sentAs
-    and not (happenedAt or problem or coolDown or cappedUntil or isHeldBack or pricing or word)
-  if isSimple then
-    local history, run, class = onlyClaimed(f, attempt)
-    if history then
-      return takeSent(record, job, id, ulid, acceptedAt, f, history, run, class, sentAs, firstPollMs, content)
-    end
-  end
   -- No report can be of a time later than now.
   local at = happenedAt and math.min(happenedAt, now) or now
-  local p, exists = recordOf(f)
+  local p, exists = load(record)
   if not exists then return { 'missing' } end
   -- Somebody may have given it another job meanwhile.
   if ifDead and redis.call('HEXISTS', job, JOB.failedReason) == 0 then return { 'ignored', p.state } end

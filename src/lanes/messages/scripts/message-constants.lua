@@ -1,0 +1,5 @@
+-- The letters of the states and the table of moves of src/model/messages/lifecycle.ts, inserted when a script is loaded: QUEUED, SENDING,
+-- ... are letters; ORDER are all of them; PROVEN those of the states that prove a message sent, in their order; UNSENT those of the states
+-- that shownState hides; moveOf(kind) is a line of the table. FIELD.state is the field of that name in record-format.ts; message-script.ts
+-- has the other tables.
+-- constants

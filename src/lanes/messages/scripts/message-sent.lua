@@ -1,0 +1,86 @@
+#!lua flags=allow-oom
+-- Records that the provider took messages of a lane, of which nothing is known but the claim, as of almost all. The same as the step
+-- `status` sent of message-step.lua, and short: Redis makes all functions of a script anew at each run, which takes as long as several
+-- messages. Allowed when Redis is full, fenced by the attempt, and harmless when repeated.
+--
+-- Keys:
+--   outbox       STREAM  events of the lane, if anybody wants them
+--   inDoubt      ZSET  messages of the lane in doubt
+--   polls        ZSET  messages of the lane to poll
+--   active       LIST  ids of jobs whose messages are being sent: BullMQ's
+-- Arguments:
+--   campaigns    what the keys of the lane's campaigns begin with
+--   records      the same of messages, before the ulid
+--   jobs         the same of jobs, before their ids
+--   ids          what the ids of jobs begin with, before the ulid
+-- Arguments of each:
+--   ulid
+--   acceptedAt   ms
+--   attempt      id of the attempt
+--   sentAs       the provider's id of the message
+--   firstPollMs? until the first status poll; none without it
+-- Output: of each {'sent', letter of its class}; {'other'} of one of which more is known: nothing was written, message-step.lua takes its
+-- step; {'error', text} of one that failed
+-- include message-constants
+-- include message-history
+-- include campaign-changes
+-- include message-events
+local outbox, inDoubt, polls, active = unpack(KEYS)
+local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
+local each = cmsgpack.unpack(ARGV[2])
+local now = redisNowMs()
+
+local settled, toPoll, ended, endedIds = {}, {}, {}, {}
+local STATE_OF_SENT = string.find(ORDER, SENT, 1, true)
+gathered = {}
+
+local function take(i)
+  local ulid, acceptedAt, attempt, sentAs, firstPollMs = unpack(each[i], 1, 5)
+  local record, id = records .. ulid, ids .. ulid
+  local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.run, FIELD.class, FIELD.to, FIELD.tries,
+    FIELD.repeats, FIELD.problem, FIELD.payload, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
+  -- An erased recipient is an empty one: the provider's id identifies them, and is not kept.
+  if f[1] ~= SENDING or f[2] ~= attempt or f[6] == '' then return { 'other' } end
+  for k = 7, 15 do if f[k] then return { 'other' } end end
+  local run = tonumber(f[4] or nil)
+  local job = jobs .. id
+  local history = appendHistory(f[3], SENT, now, acceptedAt)
+  -- Of a message that may still fail, and be sent again by hand, the content is kept: that of a campaign's can be made once more.
+  local content = not run and redis.call('HGET', job, JOB.data)
+  if content then
+    redis.call('HSET', record, FIELD.state, SENT, FIELD.history, history, FIELD.providerId, sentAs, FIELD.payload, content)
+  else
+    redis.call('HSET', record, FIELD.state, SENT, FIELD.history, history, FIELD.providerId, sentAs)
+  end
+  if hasListeners() then noteEvent({ state = SENT, repeats = 0 }, ulid, history) end
+  if run then
+    local changes = changesOf(run)
+    local counts, states = changes.counts, changes.states
+    counts[SENDING], counts[SENT] = (counts[SENDING] or 0) - 1, (counts[SENT] or 0) + 1
+    states[#states + 1] = placeOf(ulid)
+    states[#states + 1] = STATE_OF_SENT
+  end
+  settled[#settled + 1] = ulid
+  if firstPollMs then
+    toPoll[#toPoll + 1] = now + firstPollMs
+    toPoll[#toPoll + 1] = ulid
+  end
+  ended[#ended + 1], endedIds[#endedIds + 1] = job, id
+  return { 'sent', f[5] or '' }
+end
+
+local results = {}
+for i = 1, #each do
+  local ok, result = pcall(take, i)
+  results[i] = ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }
+end
+if #settled == 0 then return results end
+writeEvents()
+redis.call('ZREM', inDoubt, unpack(settled))
+if #toPoll > 0 then redis.call('ZADD', polls, unpack(toPoll)) end
+writeGathered(campaigns)
+-- A message that waited as a place has no job.
+if redis.call('DEL', unpack(ended)) > 0 then
+  for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end
+end
+return results

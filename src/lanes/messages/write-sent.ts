@@ -1,0 +1,64 @@
+// Writes that the provider took messages: the usual end of an attempt, in a short step of its own (scripts/message-sent.lua).
+import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { LETTERS } from '../../model/messages/lifecycle.ts'
+import type { Redis } from '../../redis/connect.ts'
+import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
+import { isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
+import { defineMessageScriptOfMany } from './message-script.ts'
+import { providerIdField } from './record-format.ts'
+import { writeSteps } from './write-steps.ts'
+
+const sentScript = defineMessageScriptOfMany(import.meta.url, 'message-sent')
+
+/** A message that the provider took. */
+export interface Sent {
+  id: MessageId
+  attempt: string
+  providerId: string
+  /** Until the first status poll, if the message is to be polled. */
+  firstPollMs: number | undefined
+}
+
+/**
+ * Writes that these messages of one lane were sent. What Redis answered for each, `Unreplicated` where too few replicas have it:
+ * `['sent', letter of its class]`, or, of one of which more is known than its claim, what `writeSteps` answers.
+ */
+export async function writeSent(redis: Redis, messages: readonly Sent[]): Promise<readonly unknown[]> {
+  const lane = messages[0]?.id.lane ?? 0
+  const { active } = laneBacklogKeys(lane)
+  const keys = { outbox: outboxKey(lane), inDoubt: inDoubtKey(lane), polls: pollKey(lane), active }
+  const shared = {
+    campaigns: campaignPrefix(lane),
+    records: messageKey(lane, ''),
+    jobs: laneJobKey(lane, ''),
+    ids: messageId(lane, ''),
+  }
+  const each = messages.map(({ id: { ulid }, attempt, providerId, firstPollMs }) => ({
+    args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), firstPollMs },
+  }))
+  const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }))
+  const others = messages.filter((_message, i) => isOther(replies[i]))
+  if (others.length === 0) return replies
+  const taken = await writeSteps(redis, others.map(stepOf))
+  let next = 0
+  return replies.map((reply) => (isOther(reply) ? taken[next++] : reply))
+}
+
+const replyOf = (result: unknown): readonly unknown[] => {
+  const reply = isUnreplicated(result) ? result.reply : result
+  return Array.isArray(reply) ? reply : []
+}
+
+const isOther = (result: unknown): boolean => replyOf(result)[0] === 'other'
+
+/** The letter of its class, of a message that was sent and nothing else. */
+export function classOfSent(result: unknown): string | undefined {
+  const [verdict, letter] = replyOf(result)
+  return verdict === 'sent' ? String(letter) : undefined
+}
+
+const stepOf = ({ id, attempt, providerId: sentAs, firstPollMs }: Sent) => ({
+  id,
+  step: { kind: 'status', attempt, status: LETTERS.sent, sentAs, firstPollMs } as const,
+})

@@ -1,0 +1,129 @@
+// Pins: the short ways of the usual claim and of the usual answer leave in Redis what the long ways leave, which know every case.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { messageId } from '../../src/kernel/message-id.ts'
+import { readNext } from '../../src/lanes/jobs.ts'
+import { type Claim, claimMessages } from '../../src/lanes/messages/claim.ts'
+import { recordSent, recordStatus } from '../../src/lanes/messages/steps.ts'
+import { addPlaces } from '../../src/lanes/places.ts'
+import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
+import { paceOf } from '../../src/model/messages/pace.ts'
+import { createCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
+import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
+import { allOfLane } from '../support/state/everything.ts'
+import { campaignRecord, outboxOf } from '../support/state/messages.ts'
+
+const KEEP_MS = 60_000
+const STARTED_AT = 1_700_000_000_000
+const PHONE = '491700000001'
+const definition = {
+  sender: '1',
+  template: { name: 't', language: { code: 'en' }, components: [] },
+  recipients: { tags: [1], except: [] },
+}
+/** Of the campaign, besides one that is left waiting. */
+const PLACES = 5
+
+let world: LaneRedis
+beforeAll(async () => {
+  world = await startLaneRedis()
+})
+afterAll(() => world?.close())
+
+/** A lane on which places of a campaign wait, and two jobs; and the claims of all but the last place. */
+async function waitingLane() {
+  const { redis, queues } = world
+  const lane = world.newLane()
+  await outboxOf(redis, lane).add('e', '')
+  const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
+  for (const move of ['check', 'pass', 'start'] as const) await moveCampaign(redis, id, move, KEEP_MS)
+  await campaignRecord(redis, id).change({ total: PLACES + 1 })
+  await addPlaces(redis, id, [{ from: 0, count: PLACES + 1 }])
+  const jobs = [newId(lane), newId(lane)].sort((one, other) => (one.ulid < other.ulid ? -1 : 1))
+  for (const job of jobs) await queues.add(messageId(lane, job.ulid), audioJob())
+  const read = await readNext(redis, lane, { by: 'one', most: 20 })
+  expect(read).toMatchObject({ jobs: [{}, {}], places: { length: PLACES + 1 } })
+  const validUntil = Date.now() + KEEP_MS
+  const ofPlaces = read.places.map(({ run, place }, i): Claim => {
+    const ulid = campaignMessageUlid(idOf(id), STARTED_AT, place, PHONE)
+    const message = { ...audioMessage, to: `${PHONE}${i}`, class: 'campaign', run, validUntil, filled: ['a'] } as const
+    return { id: { lane, ulid }, waitsAs: 'place', attempt: `PLACE${i}`, message }
+  })
+  const ofJobs = jobs.map(
+    (job, i): Claim => ({ id: job, waitsAs: 'job', attempt: `JOB00${i}`, message: { ...audioMessage, validUntil } }),
+  )
+  const last = ofPlaces.pop()
+  if (last === undefined) throw new Error('nothing waits')
+  return { lane, run: id.number, claims: [...ofJobs, ...ofPlaces], last }
+}
+
+type Waiting = Awaited<ReturnType<typeof waitingLane>>
+
+/** What no claim and no answer changes: the campaign itself, and the index of the messages, whose ids differ. */
+const UNCHANGED = /^lw:\{l\}:(i(:.*)?|campaigns-awake|campaign:run)$/
+
+/** What is kept of a lane, in words that are the same for all lanes and at all times. */
+async function keptOf({ lane, run, claims }: Waiting): Promise<Record<string, unknown>> {
+  const plain = (text: string): string =>
+    claims
+      .reduce((said, { id, attempt }) => said.replaceAll(id.ulid, attempt), text)
+      .replaceAll(`{l${lane}}`, '{l}')
+      .replaceAll(`lane-${lane}`, 'lane')
+      .replaceAll(`_${lane}_`, '_lane_')
+      .replaceAll(`campaign:${run}`, 'campaign:run')
+      .replaceAll(`"number\\":${run},`, '"number":run,')
+      .replaceAll(`"${run}/`, '"run/')
+      .replaceAll(`"r":"${run}"`, '"r":"run"')
+      .replaceAll(`"${run}","${PLACES + 1}"`, `"run","${PLACES + 1}"`)
+      .replaceAll(/\b\d{13,16}(-\d+)?\b/g, 'at')
+      // Of a history and of an event: ms since the acceptance.
+      .replaceAll(/("c|\|s)-?[0-9a-z]+/g, '$1at')
+      .replaceAll(/(s[0-9]),-?[0-9a-z]+/g, '$1,at')
+  const all = Object.entries(await allOfLane(world.redis, lane))
+  const said = all.map(([name, text]): [string, string] => [plain(name), plain(text)])
+  return Object.fromEntries(said.filter(([name]) => !UNCHANGED.test(name)))
+}
+
+/** In one step; its long way is taken when one of them is to wait. */
+const claimAll = ({ claims, last }: Waiting, way: 'short' | 'long') =>
+  claimMessages(world.redis, way === 'short' ? claims : [...claims, { ...last, delayMs: 1_000 }], {
+    ...LONG_TIMES,
+    pace: paceOf(1_000),
+    slots: { latest: '', pastMs: 0 },
+    reader: 'one',
+  })
+
+const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
+  results.map((result) => (result instanceof Error ? result : { ...result, slot: 'slot' in result }))
+
+const sent = ({ id, attempt }: Claim): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const how = { providerId: `wamid.${attempt}`, firstPollMs: attempt.endsWith('0') ? undefined : 60_000 }
+    recordSent(world.redis, id, attempt, how, (error) => (error ? reject(error) : resolve()))
+  })
+
+describe('the short way', () => {
+  test('of a claim, of jobs and of places, leaves what the long way leaves', async () => {
+    const [short, long] = [await waitingLane(), await waitingLane()]
+    const [ofShort, ofLong] = [await claimAll(short, 'short'), await claimAll(long, 'long')]
+    expect(ofLong.pop()).toMatchObject({ verdict: 'message_waits' })
+    expect(wordsOf(ofShort)).toEqual(wordsOf(ofLong))
+    expect(wordsOf(ofShort)).toEqual(short.claims.map(() => ({ verdict: 'done', state: 'sending', slot: true })))
+    expect(await keptOf(short)).toEqual(await keptOf(long))
+  })
+
+  test('of an answer leaves what the long way leaves', async () => {
+    const [short, long] = [await waitingLane(), await waitingLane()]
+    for (const each of [short, long]) await claimAll(each, 'short')
+    await Promise.all(short.claims.map(sent))
+    await Promise.all(
+      long.claims.map(({ id, attempt }) =>
+        recordStatus(world.redis, id, attempt, 'sent', {
+          ...{ providerId: `wamid.${attempt}`, firstPollMs: attempt.endsWith('0') ? undefined : 60_000 },
+        }),
+      ),
+    )
+    const kept = await keptOf(short)
+    expect(kept).toEqual(await keptOf(long))
+    expect(JSON.stringify(kept)).toContain('wamid.PLACE0')
+  })
+})
