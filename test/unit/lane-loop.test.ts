@@ -153,8 +153,8 @@ test.each([
   ['80 messages a second a quarter of a second', 12.5, false, 21],
   ['eight messages a second four messages', 125, false, 4],
   ['two messages a second one message', 500, false, 1],
-  ['a campaign at 80 a second 150 ms', 12.5, true, 13],
-  ['a campaign at eight a second 150 ms', 125, true, 2],
+  ['a campaign at 80 a second a quarter of a second', 12.5, true, 21],
+  ['a campaign at eight a second a quarter of a second', 125, true, 3],
 ])('a lane of %s ahead', async (_, gapMs, hasCampaign, most) => {
   const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
   lane.loop.wake()
