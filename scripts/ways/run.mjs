@@ -19,6 +19,8 @@ const LIMIT_MS = 120_000
 const LANE_TURN = 'worker/sending/lane-loop.ts'
 const CAMPAIGN_JOB = 'campaigns/campaigns.processor.ts'
 const WRITES = 'lanes/messages/write-steps.ts'
+/** The usual end of an attempt has a short step of its own. */
+const WRITES_SENT = 'lanes/messages/write-sent.ts'
 traceDist([`${LANE_TURN} goOn`, `${CAMPAIGN_JOB} work`])
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
@@ -174,7 +176,7 @@ function isDelivery({ name, files }) {
 }
 
 function isSending({ name, files }) {
-  return name === LANE_TURN && files.includes('worker/sending/attempt.ts') && files.includes(WRITES)
+  return name === LANE_TURN && files.includes('worker/sending/attempt.ts') && files.includes(WRITES_SENT)
 }
 
 async function request(method, path, body, headers = {}) {

@@ -13,6 +13,7 @@ const DOOR = 'support/state/'
 const KNOWING = [
   'component/add-jobs.test.ts',
   'component/bullmq-layout.test.ts',
+  'component/usual-way.test.ts',
   'security/forgotten.test.ts',
   'unit/imports.test.ts',
   'unit/privacy-docs.test.ts',

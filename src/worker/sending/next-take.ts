@@ -74,9 +74,7 @@ export function nextTake(known: Known, moment: Moment): Take | { waitMs: number 
   const { now, gapMs, free, running } = moment
   if (free === 0) return 'full'
   const { unclaimedSince, aheadMs } = positionOf(known, moment)
-  const mostAheadMs = known.servesCampaign
-    ? AHEAD_MS
-    : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
+  const mostAheadMs = known.servesCampaign ? AHEAD_MS : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
   // Its messages are claimed at the end of the step: slots that come meanwhile are for them too.
   const comingMs = known.hasMore ? Math.min(known.quickMs, MOST_PAST_MS) : 0
   const paced = Math.floor((mostAheadMs + comingMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)

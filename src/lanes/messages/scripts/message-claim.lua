@@ -61,6 +61,7 @@
 -- include message-history
 -- include campaign-changes
 -- include message-pace
+-- include each-alone
 local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns,
   readers, deaths = unpack(KEYS)
 local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
@@ -189,34 +190,36 @@ do
     return true
   end
 
-  local function claimFresh()
-    local results, doubtful = {}, {}
-    local lostAt, keptMs, sendingState = whole(now + lostAfterMs), whole(retentionMs), string.find(ORDER, SENDING, 1, true)
-    local marks = lane and lane.isShared and 2 or nil
-    gathered = {}
-    for i = 1, #each do
-      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
-        unpack(each[i], 1, 11)
-      local slotUs = lane and lane.next()
-      results[i] = slotUs and tooEarly(slotUs, aheadUs)
-      if not results[i] then
-        local record, at, name = records .. ulid, standing[i], names[i]
-        redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
-          FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
-        redis.call('PEXPIRE', record, keptMs)
-        if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
-        doubtful[#doubtful + 1] = lostAt
-        doubtful[#doubtful + 1] = ulid
-        if run then
-          local changes = changesOf(run)
-          local counts, states = changes.counts, changes.states
-          counts[SENDING] = (counts[SENDING] or 0) + 1
-          states[#states + 1] = placeOf(ulid)
-          states[#states + 1] = sendingState
-        end
-        results[i] = slotUs and { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, marks } or { 'done', SENDING, attempt }
-      end
+  local doubtful = {}
+  local lostAt, keptMs, sendingState = whole(now + lostAfterMs), whole(retentionMs), string.find(ORDER, SENDING, 1, true)
+  local marks = lane and lane.isShared and 2 or nil
+  local function claimOne(i)
+    local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+      unpack(each[i], 1, 11)
+    local slotUs = lane and lane.next()
+    local early = slotUs and tooEarly(slotUs, aheadUs)
+    if early then return early end
+    local record, at, name = records .. ulid, standing[i], names[i]
+    redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
+      FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
+    redis.call('PEXPIRE', record, keptMs)
+    if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
+    doubtful[#doubtful + 1] = lostAt
+    doubtful[#doubtful + 1] = ulid
+    if run then
+      local changes = changesOf(run)
+      local counts, states = changes.counts, changes.states
+      counts[SENDING] = (counts[SENDING] or 0) + 1
+      states[#states + 1] = placeOf(ulid)
+      states[#states + 1] = sendingState
     end
+    if not slotUs then return { 'done', SENDING, attempt } end
+    return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, marks }
+  end
+  local function claimFresh()
+    gathered = {}
+    local results = {}
+    for i = 1, #each do results[i] = resultOf(claimOne, i) end
     if #doubtful > 0 then redis.call('ZADD', inDoubt, unpack(doubtful)) end
     writeGathered(campaigns)
     return results

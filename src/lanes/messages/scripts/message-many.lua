@@ -1,3 +1,4 @@
+-- include each-alone
 -- A step of many messages: each is handled by itself, and what they have in common is written once. Included after
 -- message-lifecycle.lua and message-events.lua by message-claim.lua and message-step.lua.
 
@@ -38,8 +39,7 @@ local function forEach(each, campaigns, take)
     -- Write what is gathered first: the batched writes lose the order of two steps of one message.
     if seen[ulid] then writeSets() end
     seen[ulid] = true
-    local ok, result = pcall(take, i)
-    results[i] = ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }
+    results[i] = resultOf(take, i)
   end
   writeEvents()
   writeSets()

@@ -25,6 +25,7 @@
 -- include message-history
 -- include campaign-changes
 -- include message-events
+-- include each-alone
 local outbox, inDoubt, polls, active = unpack(KEYS)
 local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
@@ -70,10 +71,7 @@ local function take(i)
 end
 
 local results = {}
-for i = 1, #each do
-  local ok, result = pcall(take, i)
-  results[i] = ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }
-end
+for i = 1, #each do results[i] = resultOf(take, i) end
 if #settled == 0 then return results end
 writeEvents()
 redis.call('ZREM', inDoubt, unpack(settled))
