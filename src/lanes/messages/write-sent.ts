@@ -40,7 +40,8 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
   const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }))
   const others = messages.filter((_message, i) => isOther(replies[i]))
   if (others.length === 0) return replies
-  const taken = await writeSteps(redis, others.map(stepOf))
+  // What is written of the others stays written, and is counted.
+  const taken = await writeSteps(redis, others.map(stepOf)).catch((error: unknown) => others.map(() => error))
   let next = 0
   return replies.map((reply) => (isOther(reply) ? taken[next++] : reply))
 }

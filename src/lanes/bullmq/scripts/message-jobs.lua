@@ -3,7 +3,6 @@
 -- message-claim.lua, message-step.lua and lane-mend.lua, which name the keys `waiting`, `prioritized`, `delayed` and
 -- `active`.
 -- include job-scores
-
 -- include message-lines
 
 -- Jobs whose messages' sending has ended.

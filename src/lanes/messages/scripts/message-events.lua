@@ -1,6 +1,6 @@
 -- Events of messages: the step that changes a message appends the event to the lane's outbox, so that no kill loses an
--- event or makes one of a change that was not written. Included by every script that changes a
--- message; the outbox is the first key of each. A lane without an outbox has no listeners, and costs one EXISTS per step.
+-- event or makes one of a change that was not written. Included by every script that changes a message; the outbox is the
+-- first key of each. A lane without an outbox has no listeners, and costs one EXISTS per step.
 --
 -- An entry of the outbox has one field, `e`: an event a line, each
 -- `<ulid><state letter><! when it was repeated in doubt><seq>,<ms since acceptance, base 36>,<problem>`.

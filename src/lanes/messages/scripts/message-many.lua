@@ -1,6 +1,6 @@
--- include each-alone
 -- A step of many messages: each is handled by itself, and what they have in common is written once. Included after
 -- message-lifecycle.lua and message-events.lua by message-claim.lua and message-step.lua.
+-- include each-alone
 
 -- Members to add to sorted sets, or to remove from them, at the end: by key {score, member, ...} and {member, ...}.
 local added, removed = {}, {}
