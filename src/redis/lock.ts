@@ -30,13 +30,13 @@ export const ELECTED_MS = 3_000
 /** A holder that died frees the lock after this. */
 const LOCK_MS = 10_000
 /** How long a second caller waits for it. */
-const WAIT_MS = 15_000
+const WAIT_MS = 30_000
 const ASK_AGAIN_MS = 50
 
 /**
  * Does the work while nobody else holds the lock; for what people do at terminals, no message waits for one.
  * `assertHeld` throws once the lock may be lost, as after this process was frozen: call it right before what cannot be
- * taken back. Rejects when the lock does not come free within 15 s.
+ * taken back. Rejects when the lock does not come free within 30 s.
  */
 export async function withLock<T>(
   redis: Redis,

@@ -114,8 +114,14 @@ testOnRig(
     await rig.addJobs(JOBS)
     const killed = rig.startWorker()
     await rig.isBusy()
-    // Frozen again and again, until it stands between the two with some of its jobs.
+    // Frozen again and again, until it is between the two with some of its jobs. It gets more of them when it has done
+    // all before it was frozen there.
+    let jobs = JOBS
     await eventually(async () => {
+      if ((await rig.done()) === jobs) {
+        await rig.addJobs(JOBS)
+        jobs += JOBS
+      }
       killed.kill('SIGSTOP')
       if ((await rig.messages()) > (await rig.notedJobs())) return true
       killed.kill('SIGCONT')
@@ -130,7 +136,7 @@ testOnRig(
     await eventually(async () => (await rig.done()) > doneByThen, 'another worker is at it')
     await rig.server.kill9()
     await rig.server.restart()
-    await rig.everyOneOnce(JOBS + MORE_JOBS)
+    await rig.everyOneOnce(jobs + MORE_JOBS)
   },
 )
 
