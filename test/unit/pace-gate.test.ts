@@ -7,7 +7,7 @@ import { PaceGate } from '../../src/worker/sending/pace-gate.ts'
 
 const gateOf = (rate: number): PaceGate => {
   const gate = new PaceGate()
-  gate.keep(paceOf(rate).limits)
+  gate.keep(paceOf(rate))
   return gate
 }
 
@@ -39,7 +39,7 @@ function play(rate: number, pauses: readonly { atMs: number; forMs: number }[]):
   const left: number[] = []
   for (let now = 0; now < PLAYED_MS; now += 5) {
     if (pauses.some(({ atMs, forMs }) => now >= atMs && now < atMs + forMs)) continue
-    while (left.length * gapMs <= now && gate.freeAt() <= now) {
+    while (left.length * gapMs <= now && gate.freeAt(now, false) <= now) {
       gate.letGo()
       gate.left(now)
       left.push(now)
@@ -60,6 +60,59 @@ test.each([1, 3, 5, 9, 10, 80, 250, 1_000])('at %i a second', (rate) => {
   )
 })
 
+/**
+ * The same by several workers, each of which may stall by itself. Slots, as Redis gives them out, go to one after the other. What
+ * is late by more than so much is lost.
+ */
+function playShared(rate: number, pausesOf: readonly (readonly { atMs: number; forMs: number }[])[], lostMs: number) {
+  const { gapUs } = paceOf(rate)
+  const workers = pausesOf.map((pauses) => ({ pauses, gate: gateOf(rate), slots: [] as number[] }))
+  const left: number[] = []
+  let given = 0
+  for (let now = 0; now < PLAYED_MS; now += 5) {
+    for (; (given * gapUs) / 1_000 <= now + 250; given += 1) {
+      const worker = workers[given % workers.length]
+      worker?.slots.push((given * gapUs) / 1_000)
+      worker?.gate.reserved((given * gapUs) / 1_000)
+    }
+    for (const { pauses, gate, slots } of workers) {
+      if (pauses.some(({ atMs, forMs }) => now >= atMs && now < atMs + forMs)) continue
+      while ((slots[0] ?? now) < now - lostMs) slots.shift()
+      while ((slots[0] ?? now + 1) <= now && gate.freeAt(now, true) <= now) {
+        slots.shift()
+        leaves(gate, now)
+        left.push(now)
+      }
+    }
+  }
+  return left
+}
+
+describe('a lane that three workers share', () => {
+  test.each([1, 3, 5, 10, 80, 250, 1_000])('at %i a second, whatever stalls any of them', (rate) => {
+    const inASecond = rate < 5 ? rate : Math.max(rate + 1, Math.floor(1.1 * rate))
+    fc.assert(
+      fc.property(fc.tuple(stalls, stalls, stalls), fc.constantFrom(100, 640, 5_000), (pausesOf, lostMs) => {
+        const left = playShared(rate, pausesOf, lostMs)
+        expect(busiest(left, 1_000)).toBeLessThanOrEqual(inASecond)
+        expect(busiest(left, 10_000)).toBeLessThanOrEqual(10 * rate)
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test('is held back by nothing when nothing stalls', () => {
+    const left = playShared(80, [[], [], []], 5_000)
+    const gapMs = paceOf(80).gapUs / 1_000
+    for (const [n, at] of left.entries()) expect(at - n * gapMs).toBeLessThanOrEqual(5)
+  })
+
+  test('uses the slots that passed in a stall of one of them', () => {
+    const pauses = Array.from({ length: 4 }, (_, n) => ({ atMs: 2_000 + n * 9_700, forMs: 250 }))
+    expect(playShared(80, [pauses, [], []], 5_000).length / 40).toBeGreaterThan(0.985 * 80)
+  })
+})
+
 describe('a lane of 80 a second', () => {
   test('makes up at once for a stall of a quarter of a second, ten times in forty seconds', () => {
     const pauses = Array.from({ length: 10 }, (_, n) => ({ atMs: 2_000 + n * 3_700, forMs: 250 }))
@@ -76,11 +129,11 @@ describe('a lane of 80 a second', () => {
 test('a change of the rate holds at once, also for what was let go before', () => {
   const gate = gateOf(80)
   for (let n = 0; n < 40; n += 1) leaves(gate, n)
-  gate.keep(paceOf(10).limits)
+  gate.keep(paceOf(10))
   // Eleven of the latest fill the second.
-  expect(gate.freeAt()).toBeGreaterThan(1_000)
-  gate.keep(paceOf(80).limits)
-  expect(gate.freeAt()).toBeLessThanOrEqual(39)
+  expect(gate.freeAt(0, false)).toBeGreaterThan(1_000)
+  gate.keep(paceOf(80))
+  expect(gate.freeAt(0, false)).toBeLessThanOrEqual(39)
 })
 
 test('requests that leave long after they were let go keep the limits as well', () => {
@@ -92,7 +145,7 @@ test('requests that leave long after they were let go keep the limits as well', 
       let pending = 0
       for (const step of steps) {
         now += step % 4
-        if (step < 25 && gate.freeAt() <= now) {
+        if (step < 25 && gate.freeAt(now, false) <= now) {
           gate.letGo()
           pending += 1
         } else if (step > 38) {
@@ -114,15 +167,15 @@ test('requests that leave long after they were let go keep the limits as well', 
 test('a message that did not leave does not use up the turn of a slow lane', () => {
   const gate = gateOf(1 / 30)
   gate.letGo()
-  expect(gate.freeAt()).toBe(Number.POSITIVE_INFINITY)
+  expect(gate.freeAt(0, false)).toBe(Number.POSITIVE_INFINITY)
   gate.stayed()
-  expect(gate.freeAt()).toBe(Number.NEGATIVE_INFINITY)
+  expect(gate.freeAt(0, false)).toBe(Number.NEGATIVE_INFINITY)
   leaves(gate, 100)
-  expect(gate.freeAt()).toBeGreaterThan(30_000)
+  expect(gate.freeAt(0, false)).toBeGreaterThan(30_000)
 })
 
 test('a lane that is too fast for a limit is never held back', () => {
   const gate = gateOf(10_000)
   for (let n = 0; n < 100_000; n += 1) leaves(gate, 0)
-  expect(gate.freeAt()).toBe(Number.NEGATIVE_INFINITY)
+  expect(gate.freeAt(0, false)).toBe(Number.NEGATIVE_INFINITY)
 })

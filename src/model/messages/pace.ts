@@ -8,8 +8,8 @@
 //
 // A slot is a permit, not a timetable. A worker that serves its lane alone uses a slot that has passed as long as its limits
 // allow: any ten seconds hold at most the rate, any second at most a tenth more. So a machine that is late costs the lane
-// nothing. Where several workers share a lane, none of them has a record of what the others let go, and a slot that has passed by
-// more than `lateMs` is exchanged for another one.
+// nothing. Where several workers share a lane, none of them has a record of what the others let go: each keeps the limits by its own
+// slots, and a slot that has passed by more than `lateMs` is exchanged for another one.
 
 /** How a lane is paced. */
 export interface Pace {

@@ -146,7 +146,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
 
   enter(message: Message, slot: Slot, pace: Pace): void {
     this.pace = pace
-    this.gate.keep(pace.limits)
+    this.gate.keep(pace)
     this.latestUntil = message.until.steadyMs
     if (slot.isShared) this.sharedUntil = performance.now() + SHARED_MS
     this.lineOf(message).push(message)
@@ -190,6 +190,12 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
   /** Slots come in the order in which Redis reserved them. */
   private reserved(slot: Slot): void {
     this.latestName = slot.name
+    // A slot reserved before the clock was set back lies ahead by as much: the lane does not wait for it.
+    const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
+    if (slotAt < this.latestUntil) {
+      this.latestSlotAt = Math.max(this.latestSlotAt, slotAt)
+      this.gate.reserved(slotAt)
+    }
     this.add(slot)
   }
 
@@ -198,9 +204,6 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     let at = slots.length
     while (at > 0 && (slots[at - 1]?.atMs ?? 0) > slot.atMs) at -= 1
     slots.splice(at, 0, slot)
-    // A slot reserved before the clock was set back lies ahead by as much: the lane does not wait for it.
-    const slotAt = this.deps.clock.ours(this.lane, slot.atMs)
-    if (slotAt < this.latestUntil) this.latestSlotAt = Math.max(this.latestSlotAt, slotAt)
     if (at === 0) this.scheduleNext()
   }
 
@@ -213,9 +216,17 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     if (this.lateLine(slotAt) !== undefined) this.scheduleAt(Number.NEGATIVE_INFINITY)
     else if (next.wantedUntil.steadyMs <= slotAt) this.scheduleAt(slotAt - CHECK_AHEAD_MS)
     else {
-      // While the gate is closed until one of those that were let go has left, the claim may run out.
-      this.scheduleAt(Math.min(Math.max(slotAt, this.gate.freeAt()), next.until.steadyMs))
+      const now = performance.now()
+      const isShared = now < this.sharedUntil
+      // While the gate is closed, the claim may run out, and a slot of a shared lane be lost.
+      const lostAt = isShared ? slotAt + this.lateMs() + TIMER_MS : Number.POSITIVE_INFINITY
+      this.scheduleAt(Math.min(Math.max(slotAt, this.gate.freeAt(now, isShared)), lostAt, next.until.steadyMs))
     }
+  }
+
+  /** How late a request may be on a shared lane. */
+  private lateMs(): number {
+    return (this.pace?.lateMs ?? 0) * 2 ** Math.min(this.lost, MOST_DOUBLINGS)
   }
 
   private scheduleAt(at: number): void {
@@ -242,7 +253,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     if (pace === undefined) return
     const now = performance.now()
     const isShared = now < this.sharedUntil
-    const lateMs = pace.lateMs * 2 ** Math.min(this.lost, MOST_DOUBLINGS)
+    const lateMs = this.lateMs()
     const missed: Slot[] = []
     for (;;) {
       const [slot] = slots
@@ -258,6 +269,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       }
       if (isShared && now - slotAt > lateMs) {
         slots.shift()
+        this.gate.lost(slotAt)
         missed.push(slot)
         continue
       }
@@ -271,7 +283,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
         this.deps.returnToLane(next)
         continue
       }
-      if (slotAt > now + TIMER_MS || this.gate.freeAt() > now) break
+      if (slotAt > now + TIMER_MS || this.gate.freeAt(now, isShared) > now) break
       this.lineOf(next).shift()
       slots.shift()
       this.gate.letGo()
