@@ -90,7 +90,8 @@ function playShared(rate: number, pausesOf: readonly (readonly { atMs: number; f
 
 describe('a lane that three workers share', () => {
   test.each([1, 3, 5, 10, 80, 250, 1_000])('at %i a second, whatever stalls any of them', (rate) => {
-    const inASecond = rate < 5 ? rate : Math.max(rate + 1, Math.floor(1.1 * rate))
+    // Below five a second a worker may have no slot in the next second, in which it could be held back for one that was late.
+    const inASecond = Math.max(rate + 1, Math.floor(1.1 * rate))
     fc.assert(
       fc.property(fc.tuple(stalls, stalls, stalls), fc.constantFrom(100, 640, 5_000), (pausesOf, lostMs) => {
         const left = playShared(rate, pausesOf, lostMs)

@@ -98,7 +98,8 @@ export class PaceGate {
 
   /** How far the next slot of this worker may be after its latest (ms): as far as that was after the one before. */
   private betweenOwn(): number {
-    return Math.max(NEXT_MS, (this.own.at(-1) ?? 0) - (this.own.at(-2) ?? 0))
+    const [before, latest] = this.own.slice(-2)
+    return latest === undefined || before === undefined ? NEXT_MS : Math.max(NEXT_MS, latest - before)
   }
 
   /** How many of those that are remembered left after that time. */
