@@ -1,6 +1,7 @@
 // A cache of the namings that this process has learned from answers of the provider, so that the next answer about the same person needs
 // no Redis. Only for speed: an evicted naming is learned again, with the same result.
 import { LRUCache } from 'lru-cache'
+import { mostEntries } from '../kernel/most-entries.ts'
 import { isUserId } from '../kernel/recipient.ts'
 import { HOUR_MS } from '../kernel/time-units.ts'
 import type { Names } from '../model/people/person.ts'
@@ -13,7 +14,7 @@ export type NameMemory = ReturnType<typeof createNameMemory>
 
 /** An empty cache. */
 export function createNameMemory() {
-  const seen = new LRUCache<string, Names>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
+  const seen = new LRUCache<string, Names>({ ...mostEntries(PEOPLE), ttl: REMEMBERED_MS, perf: performance })
   return {
     /**
      * Whether these names of one person may be new, and caches them. Known names are not new, nor is a user id that was answered for

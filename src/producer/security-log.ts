@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import { KeyRefusal } from '../accounts/check-key.ts'
 import { createLineLimit, type Log } from '../kernel/log.ts'
+import { mostEntries } from '../kernel/most-entries.ts'
 import { LIMIT_OF_CODE, type Limit, Refusal } from '../kernel/refusal.ts'
 import { HOUR_MS } from '../kernel/time-units.ts'
 import type { AuditEvent } from '../model/accounts/audit-log.ts'
@@ -40,7 +41,11 @@ export function createSecurityLog(redis: Redis, log: Log) {
     acts: createLineLimit(),
   }
   /** Entries that the audit log got within the hour. */
-  const reported = new LRUCache<string, true>({ max: MOST_REPORTED, ttl: REPORTED_EVERY_MS, perf: performance })
+  const reported = new LRUCache<string, true>({
+    ...mostEntries(MOST_REPORTED),
+    ttl: REPORTED_EVERY_MS,
+    perf: performance,
+  })
 
   const record = (act: AuditEvent): Promise<void> =>
     appendToAuditLog(redis, act, Date.now()).catch((error: unknown) => {

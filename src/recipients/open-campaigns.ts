@@ -3,6 +3,7 @@
 
 import { LRUCache } from 'lru-cache'
 import { type FileStore, isFilesAway } from '../files/store.ts'
+import { mostEntries } from '../kernel/most-entries.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import type { Redis } from '../redis/connect.ts'
 import { findCampaign, idOf } from './campaigns.ts'
@@ -38,7 +39,12 @@ export type OpenCampaigns = ReturnType<typeof createOpenCampaigns>
 /** `validityMs`: of campaigns without an end of their own. */
 export function createOpenCampaigns(deps: { redis: Redis; files: FileStore; validityMs: number }) {
   const { redis } = deps
-  const entries = new LRUCache<string, Entry>({ max: MOST, ttl: IDLE_MS, updateAgeOnGet: true, perf: performance })
+  const entries = new LRUCache<string, Entry>({
+    ...mostEntries(MOST),
+    ttl: IDLE_MS,
+    updateAgeOnGet: true,
+    perf: performance,
+  })
 
   async function read(id: CampaignId): Promise<OpenCampaign | undefined> {
     const campaign = await findCampaign(redis, id)

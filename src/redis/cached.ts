@@ -1,5 +1,6 @@
 // Reads of Redis whose answers are kept in memory for a moment.
 import { LRUCache } from 'lru-cache'
+import { mostEntries } from '../kernel/most-entries.ts'
 import { isCluster, type Redis } from './connect.ts'
 import { isRedisAway } from './errors.ts'
 
@@ -24,7 +25,7 @@ export function cached<A extends readonly Key[], V extends NonNullable<unknown>>
     const kept =
       connections.get(redis) ??
       new LRUCache<string, V, { args: A }>({
-        max: MOST,
+        ...mostEntries(MOST),
         ttl: keptMs,
         // The clock is read at each look: within one event-loop tick seconds may pass.
         ttlResolution: 0,

@@ -5,6 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
+import { mostEntries } from '../../kernel/most-entries.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import type { Outcome } from '../../model/messages/outcome.ts'
@@ -37,7 +38,7 @@ export type CampaignRefusals = ReturnType<typeof createCampaignRefusals>
  */
 export function createCampaignRefusals(deps: { redis: Redis; log: Log; config: Pick<Config, 'retentionMs'> }) {
   /** `epoch`: the one in which the campaign was paused for them. */
-  const streaks = new LRUCache<string, { count: number; epoch: number | undefined }>({ max: MOST })
+  const streaks = new LRUCache<string, { count: number; epoch: number | undefined }>({ ...mostEntries(MOST) })
 
   /** Pauses the campaign; undefined when it goes on, as it runs in a later epoch, or has ended. */
   async function pause(

@@ -2,6 +2,7 @@
 // after a restart, starts from the counts in Redis and measures again.
 import { LRUCache } from 'lru-cache'
 import { findSender } from '../../accounts/senders.ts'
+import { mostEntries } from '../../kernel/most-entries.ts'
 import { TEMPLATE_PAUSED } from '../../model/campaigns/lifecycle.ts'
 import { type Campaign, idOf } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -34,7 +35,7 @@ function createLocalState(campaign: Campaign) {
 
 /** Of all campaigns of one worker; a new epoch of a campaign begins without any. */
 export function createLocalStates() {
-  const known = new LRUCache<string, { epoch: number; local: LocalState }>({ max: MOST })
+  const known = new LRUCache<string, { epoch: number; local: LocalState }>({ ...mostEntries(MOST) })
   return {
     of(campaign: Campaign): LocalState {
       const entry = known.get(idOf(campaign))

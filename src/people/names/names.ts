@@ -10,6 +10,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { mostEntries } from '../../kernel/most-entries.ts'
 import { formsOf, mainForm, withForms } from '../../kernel/national-forms.ts'
 import { namesOfPerson, sealsOfPerson } from '../../kernel/sealed.ts'
 import { DAY_MS } from '../../kernel/time-units.ts'
@@ -35,7 +36,7 @@ const MOST_PAUSE_MS = 500
 const BUCKETS_AT_ONCE = 500
 
 /** Accounts where nobody had two names at the last read: checked first, for a tenth of the cost of a read. */
-const withoutNames = new LRUCache<string, true>({ max: 10_000 })
+const withoutNames = new LRUCache<string, true>({ ...mostEntries(10_000) })
 
 const readScript = defineScript(import.meta.url, 'names-read')
 const writeScript = defineScriptOfMany(import.meta.url, 'names-write')

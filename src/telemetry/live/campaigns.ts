@@ -1,6 +1,7 @@
 // What a snapshot shows of campaigns: those that are not over, and the last few that are.
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { mostEntries } from '../../kernel/most-entries.ts'
 import type { LaneStats } from '../../lanes/stats.ts'
 import { parseCampaignId } from '../../model/campaigns/campaign-id.ts'
 import { CAMPAIGN_STATES, hasEnded } from '../../model/campaigns/lifecycle.ts'
@@ -41,7 +42,7 @@ type Fixed = { name: string | null; refused: number }
 
 /** Reads campaigns for snapshots of this process. */
 export function createCampaignReader(redis: Redis) {
-  const fixed = new LRUCache<string, Fixed>({ max: 1_000 })
+  const fixed = new LRUCache<string, Fixed>({ ...mostEntries(1_000) })
   const capped = new LRUCache<string, { found: CappedWaits | undefined }>({
     ...{ max: 200, ttl: CAPPED_EVERY_MS, perf: performance },
   })

@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { iso } from '../../kernel/instant.ts'
+import { mostEntries } from '../../kernel/most-entries.ts'
 import { inTurns, type LaneStats, oldestOf, readLaneStats } from '../../lanes/stats.ts'
 import { campaignId } from '../../model/campaigns/campaign-id.ts'
 import { paceOf } from '../../model/messages/pace.ts'
@@ -82,8 +83,8 @@ interface KnownScope {
 
 /** Nothing seen yet. */
 export function createSnapshots(redis: Redis) {
-  const lanes = new LRUCache<number, Known>({ max: LANES_KEPT, ...kept })
-  const scopes = new LRUCache<string, KnownScope>({ max: SCOPES_KEPT, ...kept })
+  const lanes = new LRUCache<number, Known>({ ...mostEntries(LANES_KEPT), ...kept })
+  const scopes = new LRUCache<string, KnownScope>({ ...mostEntries(SCOPES_KEPT), ...kept })
   const whole = createRateMeter(SPARK_POINTS)
   const readWorkersAndRedis = createWorkersAndRedisReader(redis)
   const campaigns = createCampaignReader(redis)

@@ -8,6 +8,7 @@ import { findCredential } from '../../../accounts/credentials.ts'
 import { defaultSender, listSenders } from '../../../accounts/senders.ts'
 import { createSession, endSession, SESSION_MS } from '../../../accounts/sessions.ts'
 import { iso } from '../../../kernel/instant.ts'
+import { mostEntries } from '../../../kernel/most-entries.ts'
 import { clientOf } from '../../../kernel/networks.ts'
 import { Refusal } from '../../../kernel/refusal.ts'
 import { laneOf } from '../../../lanes/control.ts'
@@ -108,7 +109,7 @@ const ADDRESSES_MAX = 10_000
  * being flooded, and keys that somebody knows a part of. `perf` is the clock.
  */
 export function createSignInAttempts(perf: { now: () => number } = performance) {
-  const wrong = new LRUCache<string, { count: number; untilMs: number }>({ max: ADDRESSES_MAX })
+  const wrong = new LRUCache<string, { count: number; untilMs: number }>({ ...mostEntries(ADDRESSES_MAX) })
 
   return {
     /** Seconds that the address has to wait; 0 if it may try. */

@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache'
 import { isWabaOfOthers, type Sender, senderOfPhoneNumberId, setSenderProvider } from '../../../accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../../kernel/message-id.ts'
+import { mostEntries } from '../../../kernel/most-entries.ts'
 import { HOUR_MS } from '../../../kernel/time-units.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { OpaqueIds } from '../../../providers/cloud-api.ts'
@@ -29,8 +30,8 @@ export type Learning = ReturnType<typeof createLearning>
 /** `account` is the one of the address that a webhook came to, undefined for the address of the installation. */
 export function createLearning(deps: LearnDeps) {
   const { redis } = deps
-  const numbersSeen = new LRUCache<string, true>({ max: NUMBERS, ttl: REMEMBERED_MS, perf: performance })
-  const peopleSeen = new LRUCache<string, true>({ max: PEOPLE, ttl: REMEMBERED_MS, perf: performance })
+  const numbersSeen = new LRUCache<string, true>({ ...mostEntries(NUMBERS), ttl: REMEMBERED_MS, perf: performance })
+  const peopleSeen = new LRUCache<string, true>({ ...mostEntries(PEOPLE), ttl: REMEMBERED_MS, perf: performance })
 
   async function learnAccount(
     { phoneNumberId, wabaId }: WebhookContent['numbers'][number],
