@@ -2,7 +2,7 @@
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findSender, setSenderAccess } from '../../src/accounts/senders.ts'
+import { findSender, setSenderAccess, setSenderRate } from '../../src/accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
@@ -74,7 +74,7 @@ test('a lane that serves messages holds no connection of its own', async () => {
 
 test.concurrent('transactional messages go before campaign messages that were there first', async () => {
   // Slow enough that a busy machine gets the late one in before the last ones have left.
-  const tenant = await service.addTenant({ rate: 8 })
+  const tenant = await service.addTenant({ rate: 2 })
   const queues = openLaneQueues(service.redis)
   // All are there before the first leaves.
   await queues.pause(tenant.partnerLane)
@@ -104,6 +104,7 @@ test.concurrent('transactional messages go before campaign messages that were th
   )
   // While the campaign is on its way another one comes in between.
   await sendTo(service, tenant, '+491700003199')
+  await setSenderRate(service.redis, tenant.partnerLane, 20)
   const order = await eventually(async () => {
     const taken = (await recipientsInOrder()).filter((to) => /^491700003[01]/.test(to))
     return taken.length >= 35 && taken

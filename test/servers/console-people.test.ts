@@ -191,7 +191,8 @@ test('the address of a page carries the account of an operator, and an id withou
   await signIn(colleague.page, secret, '/console/messages?state=read&account=1')
   await colleague.page.getByRole('heading', { name: 'Messages' }).waitFor()
   await colleague.page.waitForURL((url) => url.search.includes('account=1') && url.search.includes('state=read'))
-  expect(await colleague.page.getByLabel('Account').inputValue()).toBe('1')
+  // The field has its accounts only once they are there.
+  await expect.poll(() => colleague.page.getByLabel('Account').inputValue()).toBe('1')
   await colleague.page.getByLabel('Account').selectOption('')
   await colleague.page.getByRole('heading', { name: 'For which account?' }).waitFor()
   expect(new URL(colleague.page.url()).searchParams.has('account')).toBe(false)
