@@ -1,4 +1,5 @@
-// Pins: the short ways of the usual claim and of the usual answer leave in Redis what the long ways leave, which know every case.
+// Pins: the short ways of the usual claim, the usual answer and the usual report leave in Redis, and answer, what the long ways
+// do, which know every case.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { readNext } from '../../src/lanes/jobs.ts'
@@ -7,6 +8,7 @@ import { recordSent, recordStatus } from '../../src/lanes/messages/steps.ts'
 import { addPlaces } from '../../src/lanes/places.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
+import { packPricing } from '../../src/model/messages/pricing.ts'
 import { createCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { allOfLane } from '../support/state/everything.ts'
@@ -72,12 +74,13 @@ async function keptOf({ lane, run, claims }: Waiting): Promise<Record<string, un
       .replaceAll(`campaign:${run}`, 'campaign:run')
       .replaceAll(`"number\\":${run},`, '"number":run,')
       .replaceAll(`"${run}/`, '"run/')
-      .replaceAll(`"r":"${run}"`, '"r":"run"')
+      .replaceAll(new RegExp(`("u":"\\d+"),"r":"${run}"`, 'g'), '$1,"r":"run"')
       .replaceAll(`"${run}","${PLACES + 1}"`, `"run","${PLACES + 1}"`)
       .replaceAll(/\b\d{13,16}(-\d+)?\b/g, 'at')
-      // Of a history and of an event: ms since the acceptance.
-      .replaceAll(/("c|\|s)-?[0-9a-z]+/g, '$1at')
-      .replaceAll(/(s[0-9]),-?[0-9a-z]+/g, '$1,at')
+      // Of a history, of an event and of a pricing: ms since the acceptance.
+      .replaceAll(/("c|\|[sdr])-?[0-9a-z]+/g, '$1at')
+      .replaceAll(/([sdr][0-9]),-?[0-9a-z]+/g, '$1,at')
+      .replaceAll(/"[0-9a-z]{6}(\w\w)"/g, '"at$1"')
   const all = Object.entries(await allOfLane(world.redis, lane))
   const said = all.map(([name, text]): [string, string] => [plain(name), plain(text)])
   return Object.fromEntries(said.filter(([name]) => !UNCHANGED.test(name)))
@@ -125,5 +128,63 @@ describe('the short way', () => {
     const kept = await keptOf(short)
     expect(kept).toEqual(await keptOf(long))
     expect(JSON.stringify(kept)).toContain('wamid.PLACE0')
+  })
+
+  test.each([
+    ['that come in order', ['sent', 'delivered', 'read'], 'r'],
+    ['that come late and twice', ['read', 'delivered', 'read', 'sent'], 'r'],
+    ['of a delivery alone', ['delivered'], 'd'],
+    ['of what the answer said', ['sent'], 's'],
+  ] as const)('of reports %s leaves what the long way leaves, and answers the same', async (_what, reports, last) => {
+    const [short, long] = [await waitingLane(), await waitingLane()]
+    for (const each of [short, long]) {
+      await claimAll(each, 'short')
+      await Promise.all(each.claims.map(sent))
+    }
+    const atMs = Date.now()
+    const taken = async ({ claims }: Waiting, way: 'short' | 'long') => {
+      const found: unknown[] = []
+      for (const status of reports) {
+        const ofStatus = claims.map(({ id, attempt }, i) =>
+          recordStatus(world.redis, id, attempt, status, {
+            ...{ providerId: `wamid.${attempt}`, atMs: i % 2 === 0 ? atMs : undefined },
+            ...(i > 2 && { pricing: packPricing({ billable: true, pricing_model: 'PMP', category: 'marketing' }) }),
+            // Nothing is polled for the first time now: it only keeps them from the short way.
+            ...(way === 'long' && { firstPollMs: 1 }),
+          }),
+        )
+        found.push(await Promise.all(ofStatus))
+      }
+      return found
+    }
+    const [ofShort, ofLong] = [await taken(short, 'short'), await taken(long, 'long')]
+    expect(ofShort).toEqual(ofLong)
+    const kept = await keptOf(short)
+    expect(kept).toEqual(await keptOf(long))
+    expect(JSON.stringify(kept)).toContain(`|${last}at`)
+  })
+
+  test('of a report is left for what is unusual about one of them, in the order of the steps', async () => {
+    const lane = await waitingLane()
+    await claimAll(lane, 'short')
+    await Promise.all(lane.claims.map(sent))
+    const [one, other] = lane.claims
+    if (one === undefined || other === undefined) throw new Error('nothing waits')
+    const problem = { code: '131026', sentence: 'Undeliverable.' }
+    // In one step of Redis.
+    const taken = await Promise.all([
+      recordStatus(world.redis, one.id, one.attempt, 'delivered'),
+      recordStatus(world.redis, other.id, other.attempt, 'failed', { problem }),
+      recordStatus(world.redis, other.id, other.attempt, 'delivered'),
+      recordStatus(world.redis, one.id, one.attempt, 'read'),
+      recordStatus(world.redis, { ...one.id, ulid: newId(lane.lane).ulid }, one.attempt, 'read'),
+    ])
+    expect(taken).toMatchObject([
+      { verdict: 'done', state: 'delivered' },
+      { verdict: 'done', state: 'failed' },
+      { verdict: 'done', state: 'delivered' },
+      { verdict: 'done', state: 'read' },
+      { verdict: 'missing' },
+    ])
   })
 })

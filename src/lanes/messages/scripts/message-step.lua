@@ -47,16 +47,86 @@
 -- changed, also {..., state letter before, letter of the class, history before of one that is delivered, ms that a
 -- message must wait that is queued again, for its recipient's cooldown or its next wave, or 0, and 1 if WhatsApp held it
 -- until now}
--- include message-lifecycle
+-- include message-constants
+-- include message-history
+-- include campaign-changes
 -- include message-events
--- include message-many
--- include message-cooldowns
 -- include message-pricing
+-- include each-alone
 local outbox, inDoubt, polls, requeueable, queuedAgain, waiting, prioritized, delayed, active = unpack(KEYS)
 local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
--- include ../../bullmq/scripts/message-jobs
 local now = redisNowMs()
+
+-- The usual way, of almost all reports: a message that was sent comes further under the attempt that counts, or is reported again. What
+-- follows is not even made when all of a step are such: to make all its functions takes as long as several messages.
+local results, others, otherAt = {}, {}, {}
+do
+  local OTHER = {}
+  local readUlids = {}
+  gathered = {}
+  local function report(i)
+    local ulid, kind, acceptedAt, attempt, detail, problem, status, happenedAt, sentAs, firstPollMs, counts, coolDown,
+      evidenceMs, policy, maxTries, ifDead, retryMs, content, cappedUntil, waves, isHeldBack, pricing, word =
+      unpack(each[i], 1, 23)
+    if kind ~= 'status' or problem or firstPollMs or content or isHeldBack or word then return OTHER end
+    local rank = string.find(PROVEN, status, 1, true)
+    local record = records .. ulid
+    local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.run, FIELD.class, FIELD.to, FIELD.payload,
+      FIELD.pricing, FIELD.tries, FIELD.repeats, FIELD.problem, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.messageStatus)
+    local state, payload = f[1], f[7]
+    local rankBefore = state and string.find(PROVEN, state, 1, true)
+    -- Of an erased recipient, which is an empty one, less is kept.
+    if not rank or not rankBefore or f[2] ~= attempt or f[6] == '' then return OTHER end
+    for k = 9, 15 do if f[k] then return OTHER end end
+    local priced = pricing and isPricedLater(pricing, f[8]) and pricing
+    if rank <= rankBefore then
+      if sentAs then redis.call('HSET', record, FIELD.providerId, sentAs) end
+      if priced then redis.call('HSET', record, FIELD.pricing, priced) end
+      return { 'ignored', state }
+    end
+    -- Of a long value more is left behind than the field.
+    if payload and #payload > 1024 then return OTHER end
+    local run = tonumber(f[4] or nil)
+    local history = appendHistory(f[3], status, happenedAt and math.min(happenedAt, now) or now, acceptedAt)
+    local set = { FIELD.state, status, FIELD.history, history }
+    if sentAs then set[5], set[6] = FIELD.providerId, sentAs end
+    if priced then set[#set + 1], set[#set + 2] = FIELD.pricing, priced end
+    redis.call('HSET', record, unpack(set))
+    if payload then redis.call('HDEL', record, FIELD.payload) end
+    if hasListeners() then noteEvent({ state = status, repeats = 0 }, ulid, history) end
+    if run then
+      local changes = changesOf(run)
+      local by, states = changes.counts, changes.states
+      by[state], by[status] = (by[state] or 0) - 1, (by[status] or 0) + 1
+      states[#states + 1] = placeOf(ulid)
+      states[#states + 1] = string.find(ORDER, status, 1, true)
+    end
+    if status == READ then readUlids[#readUlids + 1] = ulid end
+    return { 'done', status, state, f[5] or '', f[3] }
+  end
+
+  local isOther = {}
+  for i = 1, #each do
+    local ulid = each[i][1]
+    -- Steps of one message are taken in their order.
+    results[i] = isOther[ulid] and OTHER or resultOf(report, i)
+    if results[i] == OTHER then
+      isOther[ulid] = true
+      others[#others + 1], otherAt[#otherAt + 1] = each[i], i
+    end
+  end
+  writeEvents()
+  if #readUlids > 0 then redis.call('ZREM', polls, unpack(readUlids)) end
+  writeGathered(campaigns)
+end
+if #others == 0 then return results end
+each = others
+
+-- include message-lifecycle
+-- include message-many
+-- include message-cooldowns
+-- include ../../bullmq/scripts/message-jobs
 
 -- What a step writes to the record, and the fields that it takes off it.
 -- Tables that are used again for each message: `wide` and `off` say how much of them is this message's.
@@ -230,6 +300,6 @@ local function take(i)
   return { verdict, p.state, before, p.class, isDelivered and p.history or '', waitMs or 0, 1 }
 end
 
-local results = forEach(each, campaigns, take)
+for k, result in ipairs(forEach(each, campaigns, take)) do results[otherAt[k]] = result end
 writeEnded()
 return results
