@@ -43,6 +43,8 @@ const senderSchema = z.object({
   follow_provider: flag.default(true),
   /** Where its marketing templates go (cloud-api only). */
   marketing_route: marketingRouteSchema.default('messages'),
+  /** Whether also every single second holds at most its rate. */
+  strict_pace: flag.default(false),
   /** WhatsApp's latest reports of the number, each with its time: throughput, quality, name, whether it may send. */
   told_rate: reportedField,
   told_quality: reportedField,
@@ -214,23 +216,25 @@ export async function markBlockApplied(redis: Redis, id: number, reported: Requi
   await redis.hset(senderKey(id), 'heeded_block', reportedText(reported))
 }
 
-/** What ties a sender to WhatsApp; missing fields stay as they are. */
+/** How a sender deals with its provider; missing fields stay as they are. */
 export interface ProviderTies {
   wabaId?: string | undefined
   followProvider?: boolean | undefined
   marketingRoute?: MarketingRoute | undefined
+  strictPace?: boolean | undefined
 }
 
-/** Changes the account at WhatsApp, whether the sender follows its limits, and its marketing route. */
+/** Changes the account at WhatsApp, whether the sender follows its limits, its marketing route, and how strictly it keeps its pace. */
 export async function setSenderProvider(
   redis: Redis,
   id: number,
-  { wabaId, followProvider, marketingRoute }: ProviderTies,
+  { wabaId, followProvider, marketingRoute, strictPace }: ProviderTies,
 ): Promise<void> {
   const fields = {
     ...(wabaId === undefined ? {} : { waba_id: wabaId }),
     ...(followProvider === undefined ? {} : { follow_provider: followProvider ? '1' : '0' }),
     ...(marketingRoute === undefined ? {} : { marketing_route: marketingRoute }),
+    ...(strictPace === undefined ? {} : { strict_pace: strictPace ? '1' : '0' }),
   }
   if (Object.keys(fields).length > 0) await redis.hset(senderKey(id), fields)
 }

@@ -55,6 +55,7 @@ export interface SenderChanges {
   followProvider?: boolean | undefined
   /** Only with cloud-api. */
   marketingRoute?: MarketingRoute | undefined
+  strictPace?: boolean | undefined
   /** Only true: another one becomes the default by being made it. */
   isDefault?: true | undefined
 }
@@ -90,7 +91,7 @@ export async function makeSender(
 export async function changeSender(
   { redis, seal, production }: Pick<SenderDeps, 'redis' | 'seal' | 'production'>,
   id: number,
-  { name, rate, token, baseUrl, wabaId, followProvider, marketingRoute, isDefault }: SenderChanges,
+  { name, rate, token, baseUrl, wabaId, followProvider, marketingRoute, strictPace, isDefault }: SenderChanges,
 ): Promise<SenderDocument> {
   const sender = await existingSender(redis, id)
   if (production && baseUrl !== undefined) refusePlain(baseUrl)
@@ -98,7 +99,7 @@ export async function changeSender(
     throw invalidFields([{ path: 'waba_id', message: 'only known with the provider cloud-api' }])
   }
   refuseRoute(sender, marketingRoute)
-  await setSenderProvider(redis, id, { followProvider, marketingRoute, ...(wabaId === '' && { wabaId }) })
+  await setSenderProvider(redis, id, { followProvider, marketingRoute, strictPace, ...(wabaId === '' && { wabaId }) })
   if (wabaId) await belongTo(redis, sender, wabaId)
   if (name !== undefined && name !== sender.name) await changeSenderName(redis, sender, name)
   if (rate !== undefined) await setSenderRate(redis, id, rate)
@@ -218,6 +219,7 @@ async function documentsOf(redis: Redis, senders: readonly Sender[]): Promise<Se
     portfolio: sender.portfolio,
     follow_provider: sender.follow_provider,
     marketing_route: sender.marketing_route,
+    strict_pace: sender.strict_pace,
     quality: sender.told_quality?.value || null,
     verified_name: sender.told_name?.value || null,
     restricted: sender.told_block?.value || null,

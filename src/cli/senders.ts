@@ -58,8 +58,10 @@ const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: 
     await changeSender(await depsOf(context), id, { wabaId: value === 'none' ? '' : value })
   },
   async follow_provider(context, { id }, value) {
-    if (value !== 'yes' && value !== 'no') throw new CliFailure('follow_provider: expected yes or no.', 2)
-    await changeSender(await depsOf(context), id, { followProvider: value === 'yes' })
+    await changeSender(await depsOf(context), id, { followProvider: isYes('follow_provider', value) })
+  },
+  async strict_pace(context, { id }, value) {
+    await changeSender(await depsOf(context), id, { strictPace: isYes('strict_pace', value) })
   },
   async marketing_route(context, { id }, value) {
     const { data } = marketingRouteSchema.safeParse(value)
@@ -69,6 +71,12 @@ const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: 
     await changeSender(await depsOf(context), id, { marketingRoute: data })
   },
 }
+
+function isYes(setting: string, value: string): boolean {
+  if (value !== 'yes' && value !== 'no') throw new CliFailure(`${setting}: expected yes or no.`, 2)
+  return value === 'yes'
+}
+
 const SETTING_NAMES = Object.keys(SETTINGS)
 
 export const verbs: readonly Verb[] = [

@@ -441,7 +441,14 @@ describe('senders', () => {
       rate: 20,
       portfolio: null,
       waba_id: null,
-      ...{ follow_provider: true, quality: null, restricted: null, verified_name: null, marketing_route: 'messages' },
+      ...{
+        follow_provider: true,
+        quality: null,
+        restricted: null,
+        verified_name: null,
+        marketing_route: 'messages',
+        strict_pace: false,
+      },
       honours_idempotency: false,
       default: true,
     })

@@ -60,6 +60,7 @@ const senderOf = (id: number): Sender => ({
     waba_id: '',
     follow_provider: true,
     marketing_route: 'messages',
+    strict_pace: false,
     rate: 80,
     honours_idempotency: false,
     paused_for: '',

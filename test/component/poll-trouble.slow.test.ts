@@ -53,6 +53,7 @@ withOwnRedis((own) => {
     waba_id: '',
     follow_provider: true,
     marketing_route: 'messages',
+    strict_pace: false,
     rate: 80,
     honours_idempotency: false,
     paused_for: '',

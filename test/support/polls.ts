@@ -35,6 +35,7 @@ export function startPoller(
         waba_id: '',
         follow_provider: true,
         marketing_route: 'messages',
+        strict_pace: false,
         rate: upstream.rateOf(lane),
         honours_idempotency: false,
         paused_for: '',

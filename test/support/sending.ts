@@ -37,6 +37,7 @@ export const anySender = (rate: number): Sender => ({
     waba_id: '',
     follow_provider: true,
     marketing_route: 'messages',
+    strict_pace: false,
     rate,
     honours_idempotency: false,
     paused_for: '',

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { PaceGate } from '../../src/worker/sending/pace-gate.ts'
 
-const gateOf = (rate: number): PaceGate => {
+const gateOf = (rate: number, isStrict = false): PaceGate => {
   const gate = new PaceGate()
-  gate.keep(paceOf(rate))
+  gate.keep(paceOf(rate, isStrict))
   return gate
 }
 
@@ -33,9 +33,9 @@ const stalls = fc.array(fc.record({ atMs: fc.nat(PLAYED_MS), forMs: fc.integer({
 })
 
 /** Lets go all that is due by slots at an even pace and that the gate allows, every 5 ms but during stalls. */
-function play(rate: number, pauses: readonly { atMs: number; forMs: number }[]): number[] {
-  const gate = gateOf(rate)
-  const gapMs = paceOf(rate).gapUs / 1_000
+function play(rate: number, pauses: readonly { atMs: number; forMs: number }[], isStrict = false): number[] {
+  const gate = gateOf(rate, isStrict)
+  const gapMs = paceOf(rate, isStrict).gapUs / 1_000
   const left: number[] = []
   for (let now = 0; now < PLAYED_MS; now += 5) {
     if (pauses.some(({ atMs, forMs }) => now >= atMs && now < atMs + forMs)) continue
@@ -64,9 +64,14 @@ test.each([1, 3, 5, 9, 10, 80, 250, 1_000])('at %i a second', (rate) => {
  * The same by several workers, each of which may stall by itself. Slots, as Redis gives them out, go to one after the other. What
  * is late by more than so much is lost.
  */
-function playShared(rate: number, pausesOf: readonly (readonly { atMs: number; forMs: number }[])[], lostMs: number) {
-  const { gapUs } = paceOf(rate)
-  const workers = pausesOf.map((pauses) => ({ pauses, gate: gateOf(rate), slots: [] as number[] }))
+function playShared(
+  rate: number,
+  pausesOf: readonly (readonly { atMs: number; forMs: number }[])[],
+  lostMs: number,
+  isStrict = false,
+) {
+  const { gapUs } = paceOf(rate, isStrict)
+  const workers = pausesOf.map((pauses) => ({ pauses, gate: gateOf(rate, isStrict), slots: [] as number[] }))
   const left: number[] = []
   let given = 0
   for (let now = 0; now < PLAYED_MS; now += 5) {
@@ -112,6 +117,19 @@ describe('a lane that three workers share', () => {
     const pauses = Array.from({ length: 4 }, (_, n) => ({ atMs: 2_000 + n * 9_700, forMs: 250 }))
     expect(playShared(80, [pauses, [], []], 5_000).length / 40).toBeGreaterThan(0.985 * 80)
   })
+})
+
+test.each([5, 10, 80, 250, 1_000])('at %i a second, and strictly, by one worker and by three', (rate) => {
+  fc.assert(
+    fc.property(fc.tuple(stalls, stalls, stalls), (pausesOf) => {
+      for (const left of [play(rate, pausesOf[0], true), playShared(rate, pausesOf, 640, true)]) {
+        expect(busiest(left, 1_000)).toBeLessThanOrEqual(rate)
+        expect(left.length).toBeGreaterThan(0)
+      }
+      expect(play(rate, [], true).length / (PLAYED_MS / 1_000)).toBeGreaterThan(0.98 * rate)
+    }),
+    { numRuns: 20 },
+  )
 })
 
 describe('a lane of 80 a second', () => {

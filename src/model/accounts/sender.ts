@@ -34,6 +34,9 @@ export const senderDocumentSchema = z
     marketing_route: marketingRouteSchema.describe(
       'Where its marketing templates go, unless a campaign says otherwise.',
     ),
+    strict_pace: z
+      .boolean()
+      .describe('Whether also every single second holds at most its rate, for a provider that counts so.'),
     quality: z.string().nullable().describe('`FLAGGED` while WhatsApp warns that people dislike its messages.'),
     verified_name: z.string().nullable().describe('The name that WhatsApp approved last.'),
     restricted: z.string().nullable().describe('Why WhatsApp lets it send nothing, as webhooks have reported.'),

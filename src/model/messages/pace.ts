@@ -71,24 +71,28 @@ const MOST_IN_A_SECOND = 1.1
  */
 type Timing = [spanMs: number, leewayMs: number, lateMs: number, closer: number]
 /** Each leeway is longer than what may be late, since clocks are translated a millisecond or two wrong. */
-const SLOW: Timing = [1_000, 12.5, 10, 1.25]
+const BY_SECOND: Timing = [1_000, 12.5, 10, 1.25]
 const STEADY: Timing = [10_000, 55, 50, 1.03]
 const FAST: Timing = [10_000, 25, 20, 1.03]
 
 /** How long a window is. */
 function windowSeconds(ratePerSecond: number): number {
-  if (ratePerSecond < SLOW_A_SECOND || ratePerSecond > SHORT_WINDOW_A_SECOND) return 1
+  if (ratePerSecond > SHORT_WINDOW_A_SECOND) return 1
   return ratePerSecond >= FAST_A_SECOND && ratePerSecond <= LONG_WINDOW_A_SECOND ? 10 : 5
 }
 
-/** The slots of a lane of so many messages per second. */
-export function paceOf(ratePerSecond: number): Pace {
-  const isSlow = ratePerSecond < SLOW_A_SECOND
+/**
+ * The slots of a lane of so many messages per second. `isStrict`: no second holds more than the rate either, at any rate below
+ * NEVER_LATE_A_SECOND, and the lane sends a hundredth less.
+ */
+export function paceOf(ratePerSecond: number, isStrict = false): Pace {
+  // A slow lane is strict in any case: one too many would be a quarter more.
+  const isBySecond = isStrict || ratePerSecond < SLOW_A_SECOND
   const isFast = ratePerSecond >= FAST_A_SECOND
-  const [spanMs, leewayMs, lateMs, closer] = isSlow ? SLOW : isFast ? FAST : STEADY
+  const [spanMs, leewayMs, lateMs, closer] = isBySecond ? BY_SECOND : isFast ? FAST : STEADY
   // Ten seconds must be whole windows, or the rest of them could be denser than the rate.
   const window = Number.isInteger(ratePerSecond)
-    ? Math.min(ratePerSecond * windowSeconds(ratePerSecond), MOST_IN_WINDOW)
+    ? Math.min(ratePerSecond * (isBySecond ? 1 : windowSeconds(ratePerSecond)), MOST_IN_WINDOW)
     : 1
   const gapUs = ((spanMs + leewayMs) / spanMs) * (1_000_000 / ratePerSecond)
   return {
@@ -97,13 +101,13 @@ export function paceOf(ratePerSecond: number): Pace {
     window,
     aheadUs: { transactional: MOST_TRANSACTIONAL_AHEAD_MS * 1_000, campaign: MOST_CAMPAIGN_AHEAD_MS * 1_000 },
     lateMs: ratePerSecond < NEVER_LATE_A_SECOND ? lateMs : Number.POSITIVE_INFINITY,
-    limits: ratePerSecond < NEVER_LATE_A_SECOND ? limitsOf(ratePerSecond, gapUs) : [],
+    limits: ratePerSecond < NEVER_LATE_A_SECOND ? limitsOf(ratePerSecond, gapUs, isBySecond) : [],
   }
 }
 
-function limitsOf(rate: number, gapUs: number): PaceLimit[] {
+function limitsOf(rate: number, gapUs: number, isBySecond: boolean): PaceLimit[] {
   if (!Number.isInteger(rate)) return [{ most: 1, spanMs: gapUs / 1_000 }]
-  const most = rate < SLOW_A_SECOND ? rate : Math.max(rate + 1, Math.floor(rate * MOST_IN_A_SECOND))
+  const most = isBySecond ? rate : Math.max(rate + 1, Math.floor(rate * MOST_IN_A_SECOND))
   return [
     { most, spanMs: 1_000 },
     { most: 10 * rate, spanMs: 10_000 },

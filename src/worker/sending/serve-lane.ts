@@ -1,5 +1,6 @@
 // Serves one lane: connects its loop, limit, slots and attempts.
 
+import type { Sender } from '../../accounts/senders.ts'
 import { reserveSlots } from '../../lanes/messages/claim.ts'
 import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -45,7 +46,8 @@ export function serveLane(
 ): Lane {
   const { log } = send
   let pace = SLOW
-  let rate: number | undefined
+  /** What the pace was made for. */
+  let paced: Pick<Sender, 'rate' | 'strict_pace'> | undefined
   let reading = 0
   let latestEntry: DirectoryEntry | undefined
   const held: HeldCampaigns = new Map()
@@ -94,8 +96,9 @@ export function serveLane(
         const { entry } = found
         if (entry) {
           latestEntry = entry
-          if (entry.sender.rate !== rate) pace = paceOf(entry.sender.rate)
-          rate = entry.sender.rate
+          const { rate, strict_pace } = entry.sender
+          if (rate !== paced?.rate || strict_pace !== paced.strict_pace) pace = paceOf(rate, strict_pace)
+          paced = { rate, strict_pace }
           inFlightLimit.setPace(pace)
         }
         const from = { lane, entry, pace, held, latestSlot: slots.latest }

@@ -129,7 +129,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       token: {
         ...TOKEN,
         label: 'New token',
-        help: 'Optional: otherwise the old one stays. A lane that was paused for its token must be resumed.',
+        help: 'Optional. A lane that was paused for its token must be resumed.',
       },
       portfolio: {
         label: 'Portfolio',
@@ -139,9 +139,10 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       },
       follows: {
         kind: 'check',
-        label: 'Its rate and the limit of its portfolio follow WhatsApp’s reports',
+        label: 'Its rate and limit follow WhatsApp’s reports',
         value: sender.follow_provider,
       },
+      strict: { kind: 'check', label: 'No second holds more than its rate', value: sender.strict_pace },
       route: {
         label: 'Marketing route',
         value: sender.marketing_route,
@@ -150,12 +151,13 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       },
       isDefault: { ...IS_DEFAULT, value: sender.default, disabled: sender.default },
     },
-    act: async ({ name, rate, token, waba, portfolio, follows, route, isDefault }) => {
+    act: async ({ name, rate, token, waba, portfolio, follows, strict, route, isDefault }) => {
       const body = {
         ...(portfolio === String(sender.portfolio ?? '')
           ? {}
           : { portfolio: portfolio === '' ? null : Number(portfolio) }),
         ...(follows === sender.follow_provider ? {} : { follow_provider: follows }),
+        ...(strict === sender.strict_pace ? {} : { strict_pace: strict }),
         ...(route === sender.marketing_route ? {} : { marketing_route: route }),
         ...(name.trim() === (sender.name ?? '') ? {} : { name: name.trim() || null }),
         ...(Number(rate) === sender.rate ? {} : { rate: Number(rate) }),

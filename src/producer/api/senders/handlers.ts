@@ -98,12 +98,12 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
     async change(call) {
       const sender = await own(call)
       const { name, rate, token, base_url: baseUrl, default: isDefault, follow_provider: followProvider } = call.body
-      const { waba_id: waba, portfolio, marketing_route: marketingRoute } = call.body
+      const { waba_id: waba, portfolio, marketing_route: marketingRoute, strict_pace: strictPace } = call.body
       if (baseUrl !== undefined) await refuseNewServer(call.caller, sender.account, baseUrl)
       if (waba) await refuseOthersWaba(call.caller, sender.account, waba)
       if (portfolio !== undefined) await putIntoPortfolio(redis, sender, portfolio)
       const settings = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
-      const changes = { ...settings, followProvider, marketingRoute, wabaId: waba === null ? '' : waba }
+      const changes = { ...settings, followProvider, marketingRoute, strictPace, wabaId: waba === null ? '' : waba }
       const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
       call.audit({ detail: Object.keys(call.body).join(',') })
       return shows('changed', data)

@@ -78,6 +78,7 @@ const changes = changesOf({
   waba_id: wabaField.nullable(),
   follow_provider: z.boolean(),
   marketing_route: marketingRouteSchema,
+  strict_pace: z.boolean().describe('Keep the rate also within every single second, which costs 1.2 % of it.'),
   default: z.literal(true),
 })
 
