@@ -191,7 +191,7 @@ export const changeRate = (lane: SnapshotLane): void =>
         step: 'any',
         value: String(lane.rate_per_s),
         required: true,
-        help: 'In force for every worker at once. More than the provider grants to the number leads to cooldowns.',
+        help: 'In force at once. More than the provider grants to the number leads to cooldowns.',
       },
     },
     act: ({ rate }) =>

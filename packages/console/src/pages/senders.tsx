@@ -91,7 +91,7 @@ const RATE = { kind: 'number', label: 'Messages per second', step: 'any', requir
 const TOKEN = { kind: 'password', autocomplete: 'off' } as const
 const WABA = {
   label: 'WhatsApp Business Account id',
-  help: 'Its templates are synced automatically.',
+  help: 'Its templates are synced.',
 } as const
 const IS_DEFAULT = { kind: 'check', label: 'Sends messages that name no sender' } as const
 
@@ -129,11 +129,11 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
       token: {
         ...TOKEN,
         label: 'New token',
-        help: 'Optional. A lane that was paused for its token must be resumed.',
+        help: 'Optional. Resume a lane that was paused for its token.',
       },
       portfolio: {
         label: 'Portfolio',
-        help: 'Its numbers share one daily limit of people.',
+        help: 'Its numbers share one daily limit.',
         value: String(sender.portfolio ?? ''),
         options: [['', 'none'], ...portfolios.map(({ id, name }) => [String(id), `${id} ${name}`] as const)],
       },
@@ -142,7 +142,7 @@ const changeSender = (sender: Sender, portfolios: readonly Portfolio[]): void =>
         label: 'Its rate and limit follow WhatsApp’s reports',
         value: sender.follow_provider,
       },
-      strict: { kind: 'check', label: 'No second holds more than its rate', value: sender.strict_pace },
+      strict: { kind: 'check', label: 'No second holds more than the rate', value: sender.strict_pace },
       route: {
         label: 'Marketing route',
         value: sender.marketing_route,
