@@ -207,10 +207,17 @@ test.concurrent('who has had enough keeps nobody waiting who stands behind them 
 })
 
 test('not beyond the validity of the campaign', async () => {
-  const valid_until = new Date(Date.now() + CAP_SECONDS * 1_000 - 500).toISOString()
-  const { id, phones } = await started(1, refused, { retry_capped: { times: 7 }, valid_until })
-  expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 1, capped: 1, expired: 0 })
-  expect(callsTo(...phones)).toBe(1)
+  // Where people have had enough for longer than it is valid.
+  const other = await startCampaignsOnStandIn({ delayMs: 10, env: { LANEWAY_CAP_SECONDS: '3600' } })
+  other.product.state.answer = refused
+  const { tag } = await other.service.addPeople(1)
+  const valid_until = new Date(Date.now() + 1_800_000).toISOString()
+  const id = await other.service.ready({ tags: [tag] }, { retry_capped: { times: 7 }, valid_until })
+  await other.service.move(id, 'start')
+  const { progress } = await other.service.reaches(id, 'done')
+  await other.close()
+  expect(progress).toMatchObject({ failed: 1, capped: 1, expired: 0 })
+  expect(other.product.state.calls.length).toBe(1)
 })
 
 const held: Answering = (call, to) => {

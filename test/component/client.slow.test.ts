@@ -134,7 +134,7 @@ test.each(WAYS)('sending many %s gives each its own result, in their order', asy
   const [count, bad] = way === 'over HTTP' ? [61, 50] : [601, 550]
   const items = Array.from({ length: count }, (_none, i) => ({ message: image(`+4917${n}${2_000_000 + i}`) }))
   items[bad] = { message: image('12') }
-  const results = await laneway.sendMany(items)
+  const results = await laneway.sendMany(items, { timeoutMs: 300_000 })
   expect(results).toHaveLength(count)
   expect(results.flatMap((result, i) => (result.ok ? [] : [i]))).toEqual([bad])
   expect(results[bad]).toMatchObject({ ok: false, error: { code: 'invalid_request', details: [{ path: 'to' }] } })

@@ -285,6 +285,8 @@ const all = operations()
   )
   .sort((one, other) => Number(NEED_WORKER.test(one.title)) - Number(NEED_WORKER.test(other.title)))
 
+/** These are done by a worker while the request waits. */
+const IN_TIME = /^(galleryFilesMove 200|peopleErase 200)/
 /** Without a worker these wait as long as they may: together. */
 const IN_VAIN = /^(galleryFilesMove 202|galleryFilesShowMove|peopleErase 202)/
 const inVain = all.filter(({ title }) => IN_VAIN.test(title))
@@ -297,7 +299,14 @@ async function answersAsItSays({ id, spec, example }: (typeof all)[number]): Pro
   const prepared = (await PREPARE[id]?.(example)) ?? {}
   // The id of the examples is nobody's message.
   const shown = id.startsWith('lookups') ? { ...example, body: { message_id: await sentMessage() } } : example
-  const answer = await send(spec, shown, prepared)
+  let answer = await send(spec, shown, prepared)
+  // A busy machine takes longer for it than the request waits.
+  if (IN_TIME.test(`${id} ${example.status}`)) {
+    answer = await eventually(async () => {
+      const later = answer.status === 200 ? answer : await send(spec, shown, prepared)
+      return later.status === 200 && later
+    }, 'it is done while the request waits')
+  }
   const text = await answer.text()
   expect(answer.status, text).toBe(example.status)
   const said = z.object({ message: z.string() }).safeParse(shownAnswer(spec, example))

@@ -132,7 +132,8 @@ let lanes = 100
 const newLane = () => ++lanes
 
 test('is made once for each number, however many ask at once in two workers, and brings the bytes unchanged', async () => {
-  const [one, two] = [workerWith(), workerWith()]
+  const patient = { begin: 60_000, whole: 60_000 }
+  const [one, two] = [workerWith(files, 'one', patient), workerWith(files, 'two', patient)]
   const file = await newFile(3_000_000)
   const [first, second] = [newLane(), newLane()]
   const asks = [one, two, one, two].flatMap(({ uploads: each, entryOf }) => [
