@@ -61,7 +61,7 @@ const recordOf = (name: string) => campaignRecord(service.redis, idOf(name))
 
 describe('nobody is sent to twice and nobody is forgotten', () => {
   test('when the fan-out begins anew in the middle of the list', async () => {
-    await rate(50)
+    await rate(25)
     const { tag, phones } = await service.addPeople(150)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })
@@ -79,8 +79,8 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
   })
 
   test('when another fan-out works at the same time', async () => {
-    await rate(50)
-    // More than a window of two seconds, so that fan-outs also overlap in the middle of the list.
+    await rate(25)
+    // More than a window of four seconds, so that fan-outs also overlap in the middle of the list.
     const { tag, phones } = await service.addPeople(150)
     const before = (await service.ledger()).length
     const id = await service.ready({ tags: [tag] })

@@ -98,10 +98,10 @@ describe('ids of a campaign’s messages', () => {
 })
 
 describe('the window', () => {
-  test('is two seconds of the lane, shared, and never too small to keep it busy nor too large for Redis', () => {
+  test('is four seconds of the lane, shared, and never too small to keep it busy nor too large for Redis', () => {
     expect([windowOf(80, 1), windowOf(80, 2), windowOf(1, 1), windowOf(100_000, 1)]).toEqual([
+      320,
       160,
-      80,
       50,
       WIDEST_WINDOW,
     ])
@@ -141,15 +141,15 @@ describe('feeding', () => {
 
   test('fills the window, and then gives as much as was taken up', () => {
     const feeding = createFeeding(undefined)
-    expect(feeding.room(seen({}))).toBe(160)
-    feeding.fed(160)
-    expect(feeding.room(seen({ next: 160, backlog: 160 }))).toBe(0)
-    expect(feeding.room(seen({ next: 160, backlog: 150, taken: 10 }))).toBe(10)
+    expect(feeding.room(seen({}))).toBe(320)
+    feeding.fed(320)
+    expect(feeding.room(seen({ next: 320, backlog: 320 }))).toBe(0)
+    expect(feeding.room(seen({ next: 320, backlog: 310, taken: 10 }))).toBe(10)
   })
 
   test('does not believe in messages that the lane has not', () => {
     const feeding = createFeeding(undefined)
-    expect(feeding.room(seen({ next: 500, taken: 100, backlog: 20 }))).toBe(140)
+    expect(feeding.room(seen({ next: 500, taken: 100, backlog: 20 }))).toBe(300)
   })
 
   test('is held to the pace once the provider throttles, at most a second at once', () => {

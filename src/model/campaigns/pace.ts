@@ -2,8 +2,11 @@
 // queue keeps Redis small and a pause quick. Equal shares of it leave each campaign something to send at each of its turns
 // (lanes/scripts/lane-feed.lua).
 
-/** Long enough that the lane does not run dry while a dead worker's fan-out is taken over. */
-const SECONDS_AHEAD = 2
+/**
+ * Long enough that the lane does not run dry while a dead worker's fan-out is taken over, also right after a late worker has made up for
+ * two seconds at once (MOST_PAST_MS, model/messages/pace.ts).
+ */
+const SECONDS_AHEAD = 4
 const LEAST = 50
 /** Of all campaigns of one lane: a pause drops what is there, and a resume feeds it again. */
 const MOST = 5_000
