@@ -11,8 +11,10 @@ const flag = { type: 'boolean' }
 const { build, reference, check } = typed({ build: flag, reference: flag, check: flag })
 prepareBuild()
 const changed = await writeReference({ isDry: check })
-for (const path of changed)
-  console.error(check ? `${path} is out of date; npm run docs -- --reference renews it.` : `Renewed ${path}.`)
+for (const { path, lines } of changed) {
+  console.error(check ? `${path} is out of date; npm run docs -- --reference renews it:` : `Renewed ${path}.`)
+  if (check) console.error(lines.join('\n'))
+}
 if (check) process.exit(changed.length === 0 ? 0 : 1)
 if (!reference) {
   installSite()

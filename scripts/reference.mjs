@@ -34,10 +34,16 @@ export async function writeReference({ isDry = false } = {}) {
     const old = readFileSync(join(root, path), 'utf8')
     const page = renew(old)
     if (page === old) continue
-    changed.push(path)
+    changed.push({ path, lines: differing(old.split('\n'), page.split('\n')) })
     if (!isDry) writeFileSync(join(root, path), page)
   }
   return changed
+}
+
+/** The lines that only one of them has, `-` those that go and `+` those that come; some of the first ones. */
+function differing(old, page) {
+  const only = (sign, some, others) => some.filter((line) => !others.includes(line)).map((line) => `${sign} ${line}`)
+  return [...only('-', old, page), ...only('+', page, old)].slice(0, 20)
 }
 
 /** The page with the made part of this name renewed; a part that is not there yet is added at the end. */
