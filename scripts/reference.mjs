@@ -9,7 +9,7 @@ import { waysText } from './ways.mjs'
 const END = '<!-- end -->'
 const marker = (name) => `<!-- made: ${name} -->`
 
-/** Writes the made parts into their pages and returns the pages that were out of date; `isDry` writes nothing. */
+/** Writes the made parts into their pages and returns the pages that were out of date, with the lines that differ; `isDry` writes nothing. */
 export async function writeReference({ isDry = false } = {}) {
   const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href)
   const [{ settings }, { createProgram }, { createDescription }, { BEHAVIOURS }] = await Promise.all([
