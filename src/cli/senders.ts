@@ -71,13 +71,12 @@ const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: 
     await changeSender(await depsOf(context), id, { marketingRoute: data })
   },
 }
+const SETTING_NAMES = Object.keys(SETTINGS)
 
 function isYes(setting: string, value: string): boolean {
   if (value !== 'yes' && value !== 'no') throw new CliFailure(`${setting}: expected yes or no.`, 2)
   return value === 'yes'
 }
-
-const SETTING_NAMES = Object.keys(SETTINGS)
 
 export const verbs: readonly Verb[] = [
   verb({

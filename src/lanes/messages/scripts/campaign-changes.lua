@@ -12,6 +12,16 @@ local function changesOf(run)
   return changes
 end
 
+-- Gathers that a message came to a state, from another one unless it is new, and that nothing else is counted of it.
+local function gatherMove(run, ulid, from, to)
+  local changes = changesOf(run)
+  local counts, states = changes.counts, changes.states
+  if from then counts[from] = (counts[from] or 0) - 1 end
+  counts[to] = (counts[to] or 0) + 1
+  states[#states + 1] = placeOf(ulid)
+  states[#states + 1] = string.find(ORDER, to, 1, true)
+end
+
 -- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
 local function writeChanges(prefix, run, changes)
   local key = prefix .. run

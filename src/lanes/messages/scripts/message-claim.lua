@@ -191,7 +191,7 @@ do
   end
 
   local doubtful = {}
-  local lostAt, keptMs, sendingState = whole(now + lostAfterMs), whole(retentionMs), string.find(ORDER, SENDING, 1, true)
+  local lostAt, keptMs = whole(now + lostAfterMs), whole(retentionMs)
   local marks = lane and lane.isShared and 2 or nil
   local function claimOne(i)
     local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
@@ -206,13 +206,7 @@ do
     if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
     doubtful[#doubtful + 1] = lostAt
     doubtful[#doubtful + 1] = ulid
-    if run then
-      local changes = changesOf(run)
-      local counts, states = changes.counts, changes.states
-      counts[SENDING] = (counts[SENDING] or 0) + 1
-      states[#states + 1] = placeOf(ulid)
-      states[#states + 1] = sendingState
-    end
+    if run then gatherMove(run, ulid, nil, SENDING) end
     if not slotUs then return { 'done', SENDING, attempt } end
     return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, marks }
   end

@@ -32,7 +32,6 @@ local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
 
 local settled, toPoll, ended, endedIds = {}, {}, {}, {}
-local STATE_OF_SENT = string.find(ORDER, SENT, 1, true)
 gathered = {}
 
 local function take(i)
@@ -54,13 +53,7 @@ local function take(i)
     redis.call('HSET', record, FIELD.state, SENT, FIELD.history, history, FIELD.providerId, sentAs)
   end
   if hasListeners() then noteEvent({ state = SENT, repeats = 0 }, ulid, history) end
-  if run then
-    local changes = changesOf(run)
-    local counts, states = changes.counts, changes.states
-    counts[SENDING], counts[SENT] = (counts[SENDING] or 0) - 1, (counts[SENT] or 0) + 1
-    states[#states + 1] = placeOf(ulid)
-    states[#states + 1] = STATE_OF_SENT
-  end
+  if run then gatherMove(run, ulid, SENDING, SENT) end
   settled[#settled + 1] = ulid
   if firstPollMs then
     toPoll[#toPoll + 1] = now + firstPollMs

@@ -95,13 +95,7 @@ do
     redis.call('HSET', record, unpack(set))
     if payload then redis.call('HDEL', record, FIELD.payload) end
     if hasListeners() then noteEvent({ state = status, repeats = 0 }, ulid, history) end
-    if run then
-      local changes = changesOf(run)
-      local by, states = changes.counts, changes.states
-      by[state], by[status] = (by[state] or 0) - 1, (by[status] or 0) + 1
-      states[#states + 1] = placeOf(ulid)
-      states[#states + 1] = string.find(ORDER, status, 1, true)
-    end
+    if run then gatherMove(run, ulid, state, status) end
     if status == READ then readUlids[#readUlids + 1] = ulid end
     return { 'done', status, state, f[5] or '', f[3] }
   end
