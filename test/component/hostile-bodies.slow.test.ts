@@ -14,10 +14,10 @@ import { cpuSlowness } from '../support/machine.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { templatesOf } from '../support/state/accounts.ts'
 
-/** No request may hold the event loop for longer: 100 ms of CPU time on cores as quick as ours. */
-const TURN_MAX_MS = 100 * (await cpuSlowness())
+/** No request may hold the event loop for longer: CPU time on cores as quick as ours. */
+const TURN_MAX_MS = 100
 /** A turn in which the machine had no time is long once, one in which the service takes it is long every time. */
-const TRIES = 3
+const TRIES = 10
 const MB = 1_024 * 1_024
 
 let service: Service
@@ -51,6 +51,18 @@ const buttonsOf = (bytes: number) => interactive({ buttons: full(bytes, {}) }, '
 const componentsOf = (components: unknown) => ({ ...templateBody({ components }), api_key: undefined })
 const many = (length: number) => Object.fromEntries(Array.from({ length }, (_none, i) => [`field${i}`, 1]))
 const good = () => ({ ...imageBody(), api_key: undefined })
+
+/** Repeats the work until one of its longest turns was short, and fails if none was. */
+async function takesShortTurns(longestTurnMs: () => Promise<number>): Promise<void> {
+  const turns: number[] = []
+  while (turns.length < TRIES) {
+    const turnMs = await longestTurnMs()
+    // How slow the machine is costs time to find out, and may be another figure a second later.
+    if (turnMs < TURN_MAX_MS || turnMs < TURN_MAX_MS * (await cpuSlowness())) return
+    turns.push(turnMs)
+  }
+  expect.fail(`turns of ${turns.map((turnMs) => turnMs.toFixed(0)).join(', ')} ms`)
+}
 
 const deps = () => ({
   redis: service.redis,
@@ -95,14 +107,13 @@ describe('a batch takes its good message and holds nobody up beside', () => {
   ])('%s', async (_what, junk) => {
     const messages = [...junk(), good()]
     for (const name of [undefined, `hostile ${_what}`]) {
-      const turns: number[] = []
-      while (turns.length < TRIES && !turns.some((turnMs) => turnMs < TURN_MAX_MS)) {
-        const key = name && `${name} ${turns.length}`
-        const { result, turnMs } = await longestTurn(() => batch(messages, key))
+      let tries = 0
+      await takesShortTurns(async () => {
+        tries += 1
+        const { result, turnMs } = await longestTurn(() => batch(messages, name && `${name} ${tries}`))
         expect(result.filter((each) => 'id' in each).map(({ index }) => index)).toEqual([messages.length - 1])
-        turns.push(turnMs)
-      }
-      expect(Math.min(...turns)).toBeLessThan(TURN_MAX_MS)
+        return turnMs
+      })
     }
   })
 })
@@ -122,8 +133,7 @@ describe('one message holds nobody up and is refused for its shape', () => {
     ],
   ])('256 KB of %s', async (_what, kind, bodyOf) => {
     const body = bodyOf()
-    const turns: number[] = []
-    while (turns.length < TRIES && !turns.some((turnMs) => turnMs < TURN_MAX_MS)) {
+    await takesShortTurns(async () => {
       const { result, turnMs } = await longestTurn(() =>
         send(body, kind).then(
           () => undefined,
@@ -133,9 +143,8 @@ describe('one message holds nobody up and is refused for its shape', () => {
       if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
       expect(result.code).toBe('invalid_request')
       expect(result.faults.length).toBeLessThanOrEqual(100)
-      turns.push(turnMs)
-    }
-    expect(Math.min(...turns)).toBeLessThan(TURN_MAX_MS)
+      return turnMs
+    })
     const path = kind === 'service' ? '/sendservicemessages/sendmessages' : '/chatappbusiness/send-templated-message'
     const answer = await service.post(path, { ...body, api_key: tenant.apiKey })
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -169,21 +178,28 @@ test('a message that cannot be judged by our own fault is refused, and its good 
 test('9,000 tags are refused before anybody looks at them', async () => {
   const api_key = await tenant.key('contacts:read')
   const tags = Array.from({ length: 9_000 }, () => 'a')
-  const { result, turnMs } = await longestTurn(() =>
-    service.post('/api/betav3/tagmanage/tag/fetchContactsTagWise', { api_key, tags }),
-  )
-  expect(result).toMatchObject({ status: 422, body: { error: { code: 'invalid_tags', details: [{ path: 'tags' }] } } })
-  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+  await takesShortTurns(async () => {
+    const { result, turnMs } = await longestTurn(() =>
+      service.post('/api/betav3/tagmanage/tag/fetchContactsTagWise', { api_key, tags }),
+    )
+    expect(result).toMatchObject({
+      status: 422,
+      body: { error: { code: 'invalid_tags', details: [{ path: 'tags' }] } },
+    })
+    return turnMs
+  })
 })
 
 test('60,000 file ids are refused with faults of the first few only', async () => {
   const bearer = { authorization: `Bearer ${await tenant.key('gallery')}` }
   const body = { file_ids: full(250 * 1_024, 'a'), folder_id: 1 }
-  const { result, turnMs } = await longestTurn(() =>
-    service.post('/partners/wp-gallery/manage/files/bulk-move', body, bearer),
-  )
-  expect(result.status).toBe(400)
-  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+  await takesShortTurns(async () => {
+    const { result, turnMs } = await longestTurn(() =>
+      service.post('/partners/wp-gallery/manage/files/bulk-move', body, bearer),
+    )
+    expect(result.status).toBe(400)
+    return turnMs
+  })
 })
 
 test.each([
@@ -196,13 +212,15 @@ test.each([
     template: { name: 'spring', language: { code: 'en_US' }, ...template },
     recipients: { tags: [1] },
   }
-  const { result, turnMs } = await longestTurn(() =>
-    defineCampaign(
-      { redis: service.redis, retentionMs: service.config.retentionMs },
-      { account: tenant.account, body, idempotencyKey: undefined },
-    ).catch((error: unknown) => error),
-  )
-  if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
-  expect(result.faults[0]?.message).toMatch(/^a campaign has at most 16384 characters/)
-  expect(turnMs).toBeLessThan(TURN_MAX_MS)
+  await takesShortTurns(async () => {
+    const { result, turnMs } = await longestTurn(() =>
+      defineCampaign(
+        { redis: service.redis, retentionMs: service.config.retentionMs },
+        { account: tenant.account, body, idempotencyKey: undefined },
+      ).catch((error: unknown) => error),
+    )
+    if (!(result instanceof Refusal)) throw new Error(`not refused: ${String(result)}`)
+    expect(result.faults[0]?.message).toMatch(/^a campaign has at most 16384 characters/)
+    return turnMs
+  })
 })

@@ -148,7 +148,7 @@ test('a campaign’s export has it, and so have events of what was sent, deliver
       const csv = (await service.request('GET', `/campaigns/${id}/export`)).text.trim().split('\n')
       return csv.slice(1).every((line) => line.includes(',utility,regular,true')) ? csv : undefined
     },
-    { timeout: 30_000, interval: 200 },
+    { timeout: 300_000, interval: 200 },
   )
   expect(rows[0]?.trim()).toMatch(/,pricing_category,pricing_type,billable\b/)
   expect(rows).toHaveLength(4)
@@ -165,7 +165,7 @@ test('a campaign’s export has it, and so have events of what was sent, deliver
       const read = all.filter(({ type }) => type === 'message.read')
       return read.length >= 3 ? all : undefined
     },
-    { timeout: 30_000, interval: 200 },
+    { timeout: 300_000, interval: 200 },
   )
   for (const { type, data } of told) {
     if (/^message\.(sent|delivered|read)$/.test(type)) expect(data.pricing).toEqual(UTILITY)

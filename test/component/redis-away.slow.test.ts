@@ -14,7 +14,7 @@ import { readLedger } from '../support/simulator-wires.ts'
 import { eventually } from '../support/wait.ts'
 
 /** What is promised: an answer in under 3 s, on a machine as quick as ours. */
-const PROMISED_MS = 3_000 * (await slowness())
+const PROMISED_MS = 3_000
 const GALLERY = '/partners/wp-gallery/manage'
 
 let service: Service
@@ -48,10 +48,12 @@ const PROTECTED = DECLARED.filter(({ key }) => key !== 'none')
 /** Calls with a good key; fails when there is no answer in the time that is promised. */
 async function inTime(route: DeclaredRoute): Promise<Inspected> {
   const key = route.key === 'bearer' ? `Bearer ${all}` : all
-  const limit = new Promise<never>((_resolve, reject) => {
-    setTimeout(() => reject(new Error(`${route.name}: no answer within ${PROMISED_MS} ms`)), PROMISED_MS).unref()
-  })
-  return Promise.race([callDeclared(service.url, route, key, { body: BODIES[route.path] ?? {} }), limit])
+  const begun = performance.now()
+  const answer = await callDeclared(service.url, route, key, { body: BODIES[route.path] ?? {} })
+  const tookMs = performance.now() - begun
+  // How slow the machine is costs time to find out, and matters only then.
+  if (tookMs > PROMISED_MS) expect(tookMs, route.name).toBeLessThan(PROMISED_MS * (await slowness()))
+  return answer
 }
 
 async function expectAllAway(routes = PROTECTED): Promise<void> {

@@ -95,11 +95,11 @@ test('of two app secrets both are good, until the older one is removed', async (
     await notice('The secret is added.')
     await row('App secret').getByText(count).waitFor()
   }
-  await expect.poll(async () => [await signed(older), await signed(newer)], { timeout: 5_000 }).toEqual([200, 200])
+  await expect.poll(async () => [await signed(older), await signed(newer)]).toEqual([200, 200])
   await press('Remove the older App secret')
   await confirm('Remove the secret')
   await row('App secret').getByText('1 of 2').waitFor()
-  await expect.poll(() => signed(older), { timeout: 5_000 }).toBe(401)
+  await expect.poll(() => signed(older)).toBe(401)
   expect(await signed(newer)).toBe(200)
 })
 
