@@ -12,6 +12,8 @@ import {
 import type { Log } from '../kernel/log.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
+import type { CampaignId } from '../model/campaigns/campaign-id.ts'
+import { idOf } from '../recipients/campaigns.ts'
 import { findParked, parkCampaign } from '../recipients/parked-campaigns.ts'
 import { trustedRedisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -46,6 +48,8 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   setMaxListeners(0, stopping.signal)
   const localStates = createLocalStates()
   const accounts = new Map<number, number>()
+  /** Campaigns that this process feeds now, by their ids. */
+  const fed = new Set<string>()
 
   /** A lane never changes its account; that of a sender that was removed counts as one of its own. */
   async function accountOf(lane: number): Promise<number> {
@@ -72,9 +76,11 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
         const end = await preflight(deps, id, epoch, stopping.signal)
         return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
       }
+      fed.add(idOf(id))
       const end = await fanOut(deps, id, epoch, stopping.signal, { localStates, isWanted: shares.isWanted })
       return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
     } finally {
+      if (kind === 'fan-out') fed.delete(idOf(id))
       for (const next of shares.leave(account)) {
         queue.wake(kind, next).catch((error: unknown) => log.debug({ job: next, err: error }, 'campaigns.not_woken'))
       }
@@ -104,7 +110,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   }
 
   const workers = [startWorker('fan-out', CAMPAIGN_QUEUE, FED), startWorker('preflight', PREFLIGHT_QUEUE, CHECKED)]
-  const wake = createCampaignWake({ redis, queue, log })
+  const wake = createCampaignWake({ redis, queue, log, isFed: (id) => fed.has(idOf(id)) })
   const lifecycle: LifecycleDeps = { redis, queue, retentionMs: config.retentionMs }
   const watching = repeatedly(WATCH_MS, createWatch({ ...lifecycle, log }), log)
   const forgetting = repeatedly(
@@ -132,8 +138,21 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
 /** Campaigns that moved within this time are looked up together: one command per lane, at most this often. */
 const TOGETHER_MS = 150
 
-/** Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. */
-function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: CampaignQueue; log: Log }) {
+/**
+ * Collects the campaigns whose messages moved and wakes those that are parked, every TOGETHER_MS. One that is fed here is not parked now;
+ * it may be the next time.
+ */
+function createCampaignWake({
+  redis,
+  queue,
+  log,
+  isFed,
+}: {
+  redis: Redis
+  queue: CampaignQueue
+  log: Log
+  isFed: (id: CampaignId) => boolean
+}) {
   /** Numbers of campaigns, by lane. */
   let moved = new Map<number, Set<number>>()
   let timer: NodeJS.Timeout | undefined
@@ -144,7 +163,12 @@ function createCampaignWake({ redis, queue, log }: { redis: Redis; queue: Campai
     const lanes = moved
     moved = new Map()
     for (const [lane, set] of lanes) {
-      const numbers = [...set]
+      const numbers: number[] = []
+      for (const number of set) {
+        if (isFed({ lane, number })) noteTaken(lane, number)
+        else numbers.push(number)
+      }
+      if (numbers.length === 0) continue
       for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
         const number = numbers[i]
         // A job that waits for a slot is woken when one is free.

@@ -7,7 +7,7 @@ import { acceptedAtMs, messageId, parseMessageId } from '../../src/kernel/messag
 import { durationOf, lateOf } from '../../src/model/campaigns/definition.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '../../src/model/campaigns/lifecycle.ts'
 import { campaignMessageUlid, MAX_RECIPIENTS } from '../../src/model/campaigns/message-ids.ts'
-import { portionOf, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
+import { portionOf, roundMs, WIDEST_WINDOW, windowOf } from '../../src/model/campaigns/pace.ts'
 import { concluded, secondsLeft, sharesOf, shownRate, unsettled } from '../../src/model/campaigns/progress.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 
@@ -109,10 +109,18 @@ describe('the window', () => {
   })
 })
 
-test('a lane is fed a quarter of a second at a time, and no more than a quarter of a window', () => {
+test('a lane is fed half of a second at a time, and no more than a quarter of a window', () => {
   expect([portionOf(80), portionOf(80, 2), portionOf(1, 2), portionOf(100_000), portionOf(400, 260)]).toEqual([
-    20, 20, 1, 500, 13,
+    40, 40, 1, 500, 13,
   ])
+})
+
+describe('the rounds of a fan-out', () => {
+  test('come often enough that many of them pass before its lane runs dry', () => {
+    expect([roundMs(1), roundMs(80), roundMs(1_000), roundMs(2_500), roundMs(100_000)]).toEqual([
+      250, 250, 250, 125, 100,
+    ])
+  })
 })
 
 describe('the pace', () => {

@@ -14,7 +14,14 @@ import type { Log } from '../../kernel/log.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
 import { traceRound } from '../../kernel/tracing.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
-import { MOST_PARK_MS, parkMs, portionOf, WIDEST_WINDOW } from '../../model/campaigns/pace.ts'
+import {
+  MOST_PARK_MS,
+  parkMs,
+  portionOf,
+  roundMs,
+  SHORTEST_ROUND_MS,
+  WIDEST_WINDOW,
+} from '../../model/campaigns/pace.ts'
 import { concluded, sharesOf, unsettled } from '../../model/campaigns/progress.ts'
 import {
   type Campaign,
@@ -62,9 +69,7 @@ const SLICE_MS = 30_000
 const SHORT_SLICE_MS = 1_000
 /** A slice ends when nothing has moved for so long. */
 const IDLE_MS = 300
-/** A lane's window is seconds long: looking this often keeps it full. */
-const ROUND_PAUSE_MS = 100
-/** Much shorter than the silence after which another worker takes over. */
+/** Twice this is much shorter than the silence after which another worker takes over. Each round is a heartbeat as well. */
 const HEARTBEAT_MS = 250
 
 /** One time slice of a campaign, if it runs in this epoch. Rejects only while Redis or the files are away. */
@@ -93,9 +98,17 @@ export async function fanOut(
   if (snapshot === undefined) {
     return stop(deps, campaign, 'pause', { reason: 'The list of recipients cannot be read on the server.' })
   }
-  const heartbeat = repeatedly(HEARTBEAT_MS, () => sendCampaignHeartbeat(deps.redis, id, epoch), deps.log)
+  // The first one ends its parking.
+  let hasBeaten = false
+  const beat = async (): Promise<void> => {
+    if (!hasBeaten) await sendCampaignHeartbeat(deps.redis, id, epoch)
+    hasBeaten = false
+  }
+  const heartbeat = repeatedly(HEARTBEAT_MS, beat, deps.log)
   try {
-    const end = await supply(deps, campaign, snapshot, stopped, slice)
+    const end = await supply(deps, campaign, snapshot, stopped, slice, () => {
+      hasBeaten = true
+    })
     if (end === 'over') slice.localStates.forget(campaign)
     if (end === 'over' || end.parked === undefined) return end
     // No heartbeat may follow: it would end the parking.
@@ -120,6 +133,7 @@ async function supply(
   snapshot: Snapshot,
   stopped: AbortSignal,
   slice: TimeSlice,
+  beaten: () => void,
 ): Promise<'over' | { nextMs: number; parked?: Parking }> {
   const spec = messageSpecOf(campaign, deps.config.validityMs.campaign)
   const local = slice.localStates.of(campaign)
@@ -143,6 +157,7 @@ async function supply(
       pace: feeding.pace(),
     })
     if (state === undefined) return 'over'
+    beaten()
     cursor = undefined
     const { nowMs, next } = state
     running = state.running
@@ -188,13 +203,15 @@ async function supply(
     isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
     // Do not pause while another job waits for this slot.
     if (isIdle || isWanted) break
-    await sleep(ROUND_PAUSE_MS, undefined, { signal: stopped }).catch(() => {})
+    // Its end is waited for.
+    const pauseMs = next < campaign.total ? roundMs(rate) : SHORTEST_ROUND_MS
+    await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {})
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })
-  if (!isIdle) return { nextMs: stopped.aborted ? 1 : ROUND_PAUSE_MS }
+  if (!isIdle) return { nextMs: stopped.aborted ? 1 : SHORTEST_ROUND_MS }
   local.parkedMs = parkMs(local.parkedMs, running)
-  const ms = Math.min(local.parkedMs, Math.max(ROUND_PAUSE_MS, feeding.heldForMs() ?? MOST_PARK_MS))
+  const ms = Math.min(local.parkedMs, Math.max(SHORTEST_ROUND_MS, feeding.heldForMs() ?? MOST_PARK_MS))
   return { nextMs: ms, parked: { ms, reason: 'idle', rate: measuredRate } }
 }
 

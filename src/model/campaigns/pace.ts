@@ -20,7 +20,7 @@ export function windowOf(rate: number, running: number): number {
 export const WIDEST_WINDOW = Math.max(LEAST, MOST)
 
 /** A step of a fan-out costs Redis as much as many places: it waits until it can feed so much at once, or this part of its window. */
-const PORTION_SECONDS = 0.25
+const PORTION_SECONDS = 0.5
 const PORTIONS_IN_WINDOW = 4
 const MOST_IN_PORTION = 500
 
@@ -28,6 +28,17 @@ const MOST_IN_PORTION = 500
 export function portionOf(rate: number, running = 1): number {
   const most = Math.min(MOST_IN_PORTION, Math.ceil(windowOf(rate, running) / PORTIONS_IN_WINDOW))
   return Math.min(most, Math.max(1, Math.floor(rate * PORTION_SECONDS)))
+}
+
+/** A fan-out looks at what has come of its campaign at least this often, and more often where its lane would run dry. */
+const LONGEST_ROUND_MS = 250
+export const SHORTEST_ROUND_MS = 100
+const ROUNDS_IN_WINDOW = 16
+
+/** How long (ms) a fan-out that keeps a lane of `rate` per second supplied waits for its next round. */
+export function roundMs(rate: number): number {
+  const windowMs = (windowOf(rate, 1) / rate) * 1_000
+  return Math.min(LONGEST_ROUND_MS, Math.max(SHORTEST_ROUND_MS, windowMs / ROUNDS_IN_WINDOW))
 }
 
 /** A campaign with nothing to feed is parked for so long at first; each time that nothing has moved meanwhile doubles it. */
