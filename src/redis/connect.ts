@@ -18,6 +18,8 @@ const LOADING_CHECK_MS = 200
 /** What a way to connect means for a server, and for a cluster as a whole. */
 interface Way {
   options: Omit<RedisOptions, 'replyMapping' | 'retryStrategy'> & { retryStrategy: (tries: number) => number }
+  /** A command that has no answer by then is rejected (ms). */
+  answerMs?: number
   enableOfflineQueue: boolean
   /** How often a command goes to another server of a cluster, and how long (ms) it waits for one to take over; 0: not at all. */
   maxRedirections: number
@@ -36,7 +38,6 @@ const FAIL_FAST: Way = {
     protocol: 2,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: 2_000,
     connectTimeout: 2_000,
     sentinelCommandTimeout: 2_000,
     socketTimeout: 5_000,
@@ -44,6 +45,7 @@ const FAIL_FAST: Way = {
     maxLoadingRetryTime: LOADING_CHECK_MS,
     retryStrategy: (tries) => Math.min(50 * tries, 500),
   },
+  answerMs: 2_000,
   enableOfflineQueue: false,
   maxRedirections: 16,
   waitForServerMs: 0,
@@ -79,23 +81,25 @@ export const connectFailFast = (url: string): Redis => connect(readRedisAddress(
 export const connectWithRetry = (url: string): Redis => connect(readRedisAddress(url), WITH_RETRY)
 
 function connect(address: RedisAddress, way: Way): Redis {
-  const { options, refusedByReplica } = way
+  const { options, answerMs, refusedByReplica } = way
   // A server that lost a failover and answers still, as a name that leads to another one by now may hide.
   const reconnectOnError = (error: Error) => (error.message.startsWith('READONLY') ? refusedByReplica : false)
-  if (address.kind === 'single') return new CorkedRedis({ ...options, reconnectOnError }, address.url)
+  if (address.kind === 'single')
+    return new CorkedRedis({ ...options, reconnectOnError }, { answerMs, url: address.url })
   const { hosts, tls } = address
   const { retryStrategy, enableOfflineQueue: _ofServer, ...each } = options
   const access = { ...named('username', address.username), ...named('password', address.password) }
   if (address.kind === 'sentinel') {
     const { sentinels, primary, db } = address
-    return new CorkedRedis({
+    const found: ConstructorParameters<typeof CorkedRedis>[0] = {
       ...{ ...options, ...access, reconnectOnError, sentinels: hosts, name: primary, role: 'master', db },
       ...named('sentinelUsername', sentinels.username),
       ...named('sentinelPassword', sentinels.password),
       ...(tls ? { tls: {}, enableTLSForSentinelMode: true } : {}),
       ...(sentinels.tls ? { sentinelTLS: {} } : {}),
       sentinelRetryStrategy: retryStrategy,
-    })
+    }
+    return new CorkedRedis(found, { answerMs })
   }
   return new CorkedCluster(hosts, {
     redisOptions: { ...each, ...access, ...(tls ? { tls: {} } : {}) },
@@ -105,6 +109,7 @@ function connect(address: RedisAddress, way: Way): Redis {
     retryDelayOnFailover: way.waitForServerMs,
     retryDelayOnClusterDown: way.waitForServerMs,
     retryDelayOnTryAgain: MOVING_AGAIN_MS,
+    answerMs,
   })
 }
 

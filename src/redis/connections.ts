@@ -4,6 +4,7 @@
 // order stay as they are, unlike with ioredis's `enableAutoPipelining`, which halves BullMQ's workers. A connection that
 // is closed in the meantime writes them first.
 import { Cluster, type ClusterOptions, type Command, Redis, type RedisOptions } from 'ioredis'
+import { afterRunning } from '../kernel/running-time.ts'
 
 /** Holds back what the socket is given in this turn of the event loop, until its end. */
 function corkForTurn({ stream }: Pick<Redis, 'stream'>): void {
@@ -19,10 +20,22 @@ const listeners: Sent[] = []
 /** `sent` is called for each command right before it goes out on a connection to a server. */
 export const onSent = (sent: Sent): void => void listeners.push(sent)
 
-/** Says that a command goes out on this connection, in this turn's write. */
-function goesOut(node: Redis, command: Command): void {
+/** Says that a command goes out on this connection, in this turn's write. It is rejected if it has no answer after `answerMs`. */
+function goesOut(node: Redis, command: Command, answerMs: number | undefined): void {
   corkForTurn(node)
   for (const sent of listeners) sent(node, command)
+  if (answerMs !== undefined) limitAnswer(command, answerMs)
+}
+
+/**
+ * In place of ioredis's `commandTimeout`, which rejects what is answered already when the process stood still for as long: a request that
+ * was written down would be answered 503.
+ */
+function limitAnswer(command: Command, answerMs: number): void {
+  const cancel = afterRunning(answerMs, () => {
+    if (!command.isSettled) command.reject(new Error('Command timed out'))
+  })
+  command.promise.then(cancel, cancel)
 }
 
 /** The connection of a process to one server: the only one, or the primary that Sentinel names. */
@@ -31,10 +44,13 @@ export class CorkedRedis extends Redis {
   private readonly blocking = new Set<Pick<Redis, 'disconnect' | 'status'>>()
   /** The socket that is being left. */
   private left: Redis['stream'] | undefined
+  private readonly answerMs: number | undefined
 
-  constructor(options: Omit<RedisOptions, 'replyMapping'>, url?: string) {
-    if (url === undefined) super(options)
-    else super(url, options)
+  /** Without `answerMs` commands wait for their answers for ever. */
+  constructor(options: Omit<RedisOptions, 'replyMapping'>, how: { answerMs?: number | undefined; url?: string } = {}) {
+    if (how.url === undefined) super(options)
+    else super(how.url, options)
+    this.answerMs = how.answerMs
     // Another server may be the primary now. A client that blocks on the old one does not notice.
     if (options.sentinels) {
       this.on('close', () => {
@@ -46,7 +62,7 @@ export class CorkedRedis extends Redis {
   }
 
   override sendCommand(...args: Parameters<Redis['sendCommand']>): unknown {
-    goesOut(this, args[0])
+    goesOut(this, args[0], this.answerMs)
     return super.sendCommand(...args)
   }
 
@@ -80,13 +96,14 @@ const asNamed: ClusterOptions['dnsLookup'] = (name, found) => found(null, name)
 
 type Settings = Omit<ClusterOptions, 'dnsLookup' | 'scaleReads' | 'retryDelayOnMoved' | 'redisOptions'> & {
   redisOptions: Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>
+  answerMs: number | undefined
 }
 
 /** The connection of a process to a cluster: one to each primary, and one more for what is published. */
 export class CorkedCluster extends Cluster {
   private readingSlots: NodeJS.Timeout | undefined
 
-  constructor(hosts: { host: string; port: number }[], settings: Settings) {
+  constructor(hosts: { host: string; port: number }[], { answerMs, ...settings }: Settings) {
     super(hosts, {
       ...settings,
       ...(settings.redisOptions.tls ? { dnsLookup: asNamed } : {}),
@@ -98,7 +115,7 @@ export class CorkedCluster extends Cluster {
     this.on('+node', (node: Redis) => {
       const send = node.sendCommand
       node.sendCommand = (...args) => {
-        goesOut(node, args[0])
+        goesOut(node, args[0], answerMs)
         return send.apply(node, args)
       }
       // Otherwise the first command opens the connection, and on a fail-fast connection, commands fail until it is open.

@@ -1,4 +1,5 @@
 // What errors of Redis and ioredis mean, by their codes and classes, and time limits. The only file that interprets these errors.
+import { afterRunning } from '../kernel/running-time.ts'
 import type { Redis } from './connect.ts'
 
 /** Redis cannot be reached or does not answer in time, as we found ourselves. */
@@ -98,16 +99,19 @@ export const isUnknownScript = (error: unknown): boolean => replyCode(error) ===
 export const isHiddenCommand = (error: unknown): boolean =>
   replyCode(error) === 'NOPERM' || (isReplyError(error) && error.message.startsWith('ERR unknown command'))
 
-/** The work's result, or a RedisUnavailableError when it takes longer. The work itself goes on. */
+/**
+ * The work's result, or a RedisUnavailableError when it takes longer, not counting the time in which this process stood still. The work
+ * itself goes on.
+ */
 export async function withTimeout<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let cancel: (() => void) | undefined
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new RedisUnavailableError(`Redis did not answer in ${limitMs} ms`)), limitMs)
+    cancel = afterRunning(limitMs, () => reject(new RedisUnavailableError(`Redis did not answer in ${limitMs} ms`)))
   })
   try {
     return await Promise.race([work, limit])
   } finally {
-    clearTimeout(timer)
+    cancel?.()
   }
 }
 

@@ -113,6 +113,43 @@ describe('Redis is away', () => {
   })
 })
 
+describe('what Redis answers while this process stands still is no failure', () => {
+  /** Nothing is read and no timer fires meanwhile, as on a machine that does other things. */
+  const standStill = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
+  test('of a command that has 2 s for its answer', async () => {
+    const connection = connectFailFast(server.url)
+    await once(connection, 'ready')
+    const answer = connection.ping()
+    standStill(3_000)
+    expect(await answer).toBe('PONG')
+    connection.disconnect()
+  })
+
+  test('of work that asks several times within its limit', async () => {
+    const ask = async (): Promise<string> => {
+      for (let i = 0; i < 5; i += 1) await redis.ping()
+      return redis.ping()
+    }
+    const answer = withTimeout(500, ask())
+    standStill(1_000)
+    expect(await answer).toBe('PONG')
+  })
+
+  test('and what it does not answer afterwards fails all the same', async () => {
+    const silent = await silentServer()
+    const failure = failureOf(
+      withTimeout(
+        200,
+        withConnection(new Single(silent.url), (slow) => slow.ping()),
+      ),
+    )
+    standStill(400)
+    expect(isRedisAway(await failure)).toBe(true)
+    silent.stop()
+  })
+})
+
 test('a script that the server does not know, and a command that it hides, are known by their codes', async () => {
   expect(isUnknownScript(await failureOf(redis.evalsha('0'.repeat(40), 0)))).toBe(true)
   expect(isHiddenCommand(await failureOf(redis.call('NO-SUCH-COMMAND')))).toBe(true)

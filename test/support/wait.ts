@@ -6,8 +6,8 @@ const LEAST_PAUSE_MS = 10
 const MOST_PAUSE_MS = 250
 
 /** A limit only ends what hangs. It is no shorter than this, and so many times as long while the machine is busy. */
-const LEAST_LIMIT_MS = 60_000
-const WHILE_BUSY = 10
+const LEAST_LIMIT_MS = 300_000
+const WHILE_BUSY = 2
 
 /**
  * Asks again and again until the answer is there; fails with the last thing seen when it does not come in time. It promises
