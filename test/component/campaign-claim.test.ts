@@ -26,7 +26,10 @@ import { withOwnRedis } from '../support/own-redis.ts'
 import { campaignRecord, countsOf, messageRecord, queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
-const KEEP_MS = 60_000
+/** Longer than any test takes. */
+const KEEP_MS = 3_600_000
+/** A campaign that nobody has been heard of for so long is taken over; no test takes as long. */
+const SILENT_MS = 600_000
 const again = () => ({ until: Date.now() + 60_000, retentionMs: KEEP_MS, content: '{}' })
 const definition = {
   sender: '1',
@@ -123,9 +126,9 @@ describe('a claim', () => {
     await moveCampaign(redis, campaign, 'finish', KEEP_MS)
     // Nearly over: what becomes of the message must still be counted.
     const kept = [campaignRecord(redis, campaign), countsOf(redis, campaign)]
-    for (const each of kept) await each.expireIn(5_000)
+    for (const each of kept) await each.expireIn(KEEP_MS / 10)
     await requeueStep(redis, id, again())
-    for (const each of kept) expect(await each.livesMs()).toBeGreaterThan(KEEP_MS - 5_000)
+    for (const each of kept) expect(await each.livesMs()).toBeGreaterThan(KEEP_MS / 2)
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toEqual({ verdict: 'done', state: 'sending' })
   })
 })
@@ -382,9 +385,9 @@ describe('a round', () => {
 
   test('keeps others from taking over, and silence lets exactly one', async () => {
     const id = await campaignIn('check', 'pass', 'start')
-    expect(await takeOver(redis, id, 1_500)).toMatchObject({ kind: 'on' })
+    expect(await takeOver(redis, id, SILENT_MS)).toMatchObject({ kind: 'on' })
     await campaignRecord(redis, id).change({ beat: 0 })
-    const taken = await Promise.all(Array.from({ length: 5 }, () => takeOver(redis, id, 1_500)))
+    const taken = await Promise.all(Array.from({ length: 5 }, () => takeOver(redis, id, SILENT_MS)))
     expect(taken.filter(({ kind }) => kind === 'taken')).toEqual([{ kind: 'taken', epoch: 1 }])
   })
 

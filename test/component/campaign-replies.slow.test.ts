@@ -1,14 +1,12 @@
 // Pins: who of a campaign has answered is counted once, for the campaign that was answered, in its figures and its export.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { addReply, waitingReplies } from '../../src/campaigns/store/replies.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { receivedName } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let service: CampaignService
 beforeAll(async () => {

@@ -2,6 +2,7 @@
 // Real: Redis, producer, worker, client, a plain BullMQ queue. Stood in for: WhatsApp.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CampaignDefinition, connectLaneway, type Laneway } from '../../packages/client/src/index.ts'
+import { setSenderRate } from '../../src/accounts/senders.ts'
 import { INTAKE_QUEUE, intakeAnswers } from '../../src/jobs/intake.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { intakeQueue } from '../support/state/queues.ts'
@@ -12,7 +13,7 @@ let laneway: Laneway
 let queue: ReturnType<typeof intakeQueue>
 
 beforeAll(async () => {
-  service = await startCampaigns({ rate: 50 })
+  service = await startCampaigns({ rate: 1 })
   laneway = await connectLaneway({ redisUrl: service.server.url, apiKey: service.tenant.apiKey })
   queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })
@@ -60,6 +61,8 @@ test('a campaign is created, checked, started, paused, resumed and followed to i
   await eventually(async () => (await campaigns.show(id)).progress.queued < 150, 'some are taken up')
   await campaigns.pause(id, { reason: 'lunch' })
   expect(await campaigns.show(id)).toMatchObject({ state: 'paused', reason: 'lunch' })
+  // So slow until here that it cannot be done before it is paused.
+  await setSenderRate(service.redis, service.lane, 50)
   await campaigns.resume(id)
   const done = await campaigns.waitFor(id, ['done'])
   expect(done.progress).toMatchObject({ total: 150, queued: 0 })

@@ -253,8 +253,8 @@ describe('a report', () => {
   })
 
   test('by a clock that goes wrong tells no time before the claim and none after now', async () => {
-    const [slow, fast] = [await claimed(), await claimed()]
     const claimedS = Math.floor(Date.now() / 1_000)
+    const [slow, fast] = [await claimed(), await claimed()]
     await post(
       webhook({
         statuses: [

@@ -72,8 +72,14 @@ test('what WhatsApp brings stands in it with all its parts', async () => {
 
 test('a person of whom nothing is known has none, and what is not kept any longer is gone', async () => {
   expect(await thread('491541000003')).toEqual({ data: [], next: null })
-  const id = await writes('491541000004', Date.now(), { retentionMs: 400 })
-  expect(idsOf(await thread('491541000004'))).toEqual([id])
+  // On a slow machine it may be gone before it is looked for: then one is kept for longer.
+  for (let retentionMs = 400, isSeen = false; !isSeen; retentionMs *= 4) {
+    const begun = performance.now()
+    const id = await writes('491541000004', Date.now(), { retentionMs })
+    const found = idsOf(await thread('491541000004'))
+    isSeen = performance.now() - begun < retentionMs || found.length > 0
+    if (isSeen) expect(found).toEqual([id])
+  }
   await eventually(async () => (await thread('491541000004')).data.length === 0, 'its time is over')
 })
 
@@ -122,7 +128,7 @@ test('all of a person is found by a process that is slow, whatever was sent to o
   const relay = await startRedisRelay(service.server.port)
   const redis = connectWithRetry(relay.url)
   try {
-    await readyOrLate(redis, 10_000)
+    await readyOrLate(redis, 300_000)
     relay.delay(200)
     const search = {
       senders: await listKeptSenders(service.redis, tenant.account),

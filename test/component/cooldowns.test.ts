@@ -10,6 +10,7 @@ import type { Redis } from '../../src/redis/connect.ts'
 import { claim } from '../support/claim.ts'
 import { audioMessage, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { cooldownOf, letRecipientWait, namesOnLane, recipientCooldownOf } from '../support/state/messages.ts'
+import { eventually } from '../support/wait.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
@@ -112,14 +113,20 @@ describe('a recipient', () => {
   })
 
   test('refuses what comes a moment early and what cannot be sent in time, without a place in line', async () => {
-    const lane = newLane()
-    await (await underWay(lane, ONE)).refused(30 * SECOND)
-    expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_cooldown' })
-    await later(lane, ONE, 29_500)
-    const before = await recipientCooldownOf(redis, lane, ONE).value()
-    const early = await claimOf(newId(lane), ONE)
+    // Once more, on another lane, where the machine was so slow that the moment was over.
+    const { early, before, after } = await eventually(async () => {
+      const lane = newLane()
+      const refused = await underWay(lane, ONE)
+      const since = performance.now()
+      await refused.refused(30 * SECOND)
+      expect(await claimOf(newId(lane), ONE, undefined, 5 * SECOND)).toMatchObject({ verdict: 'recipient_cooldown' })
+      await later(lane, ONE, 29_500)
+      const cooldown = recipientCooldownOf(redis, lane, ONE)
+      const [before, early, after] = [await cooldown.value(), await claimOf(newId(lane), ONE), await cooldown.value()]
+      return performance.now() - since < 490 && { early, before, after }
+    }, 'a claim that is early by a moment')
     expect('waitMs' in early && early.waitMs).toBeLessThanOrEqual(500)
-    expect(await recipientCooldownOf(redis, lane, ONE).value()).toBe(before)
+    expect(after).toBe(before)
   })
 
   test('that is not refused any more is forgotten', async () => {
@@ -169,8 +176,10 @@ describe('a lane', () => {
 
 describe('a lane that is probed', () => {
   const page = { code: 'http_403', sentence: 'The provider answered 403.' }
+  /** Longer than the tests take on any machine. */
+  const FIRST = 600 * SECOND
   const cool = (lane: number, isProbe = false) =>
-    coolForProbe(redis, lane, { firstMs: SECOND, mostMs: 3 * SECOND, isProbe }, page)
+    coolForProbe(redis, lane, { firstMs: FIRST, mostMs: 3 * FIRST, isProbe }, page)
   const asked = (lane: number) => {
     const message = { ...audioMessage, to: ONE, validUntil: Date.now() + HOUR }
     return claim(redis, newId(lane), newAttemptId(), message, LONG_TIMES, paceOf(100_000))
@@ -196,16 +205,16 @@ describe('a lane that is probed', () => {
 
   test('waits twice as long after each probe that brings nothing, up to a limit, and no longer for the same burst', async () => {
     const lane = newLane()
-    expect(await cool(lane)).toEqual({ ms: SECOND, isNew: true })
+    expect(await cool(lane)).toEqual({ ms: FIRST, isNew: true })
     const again = await cool(lane)
-    expect([again.isNew, again.ms <= SECOND]).toEqual([false, true])
+    expect([again.isNew, again.ms <= FIRST]).toEqual([false, true])
     expect([await cool(lane, true), await cool(lane, true), await cool(lane, true)]).toEqual([
-      { ms: 2 * SECOND, isNew: true },
-      { ms: 3 * SECOND, isNew: true },
-      { ms: 3 * SECOND, isNew: true },
+      { ms: 2 * FIRST, isNew: true },
+      { ms: 3 * FIRST, isNew: true },
+      { ms: 3 * FIRST, isNew: true },
     ])
     await endProbing(redis, lane)
-    expect(await cool(lane)).toEqual({ ms: SECOND, isNew: true })
+    expect(await cool(lane)).toEqual({ ms: FIRST, isNew: true })
   })
 
   test('lets the next one go when nobody hears of the probe again', async () => {

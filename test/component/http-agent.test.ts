@@ -13,7 +13,10 @@ beforeEach(() => {
 })
 afterEach(() => agent.destroy())
 
-const post = ({ url }: TcpServer, timeoutMs = 5_000): Promise<HttpEnd> =>
+/** Ends what hangs; no test waits for it. */
+const LIMIT_MS = 300_000
+
+const post = ({ url }: TcpServer, timeoutMs = LIMIT_MS): Promise<HttpEnd> =>
   postJson(agent, new URL(`${url}/path?a=b`), { authorization: 'Bearer x' }, { text: 'ä' }, timeoutMs)
 const DONE = { kind: 'answer', status: 200, body: '{}', retryAfterMs: undefined }
 
@@ -136,9 +139,9 @@ test('a server that answers before it has read the request is not sent another o
     },
     async (server) => {
       const big = { text: 'x'.repeat(20_000_000) }
-      const end = await postJson(agent, new URL(server.url), {}, big, 5_000)
+      const end = await postJson(agent, new URL(server.url), {}, big, LIMIT_MS)
       expect(end).toMatchObject({ kind: 'answer', status: 413 })
-      await postJson(agent, new URL(server.url), {}, {}, 5_000)
+      await postJson(agent, new URL(server.url), {}, {}, LIMIT_MS)
       expect(server.connections()).toBe(2)
     },
   ))
@@ -191,7 +194,7 @@ test('no more connections are opened than the bound, and requests beyond it wait
       }),
     async (server) => {
       const url = new URL(server.url)
-      const ends = await Promise.all(Array.from({ length: 20 }, () => postJson(own, url, {}, {}, 5_000)))
+      const ends = await Promise.all(Array.from({ length: 20 }, () => postJson(own, url, {}, {}, LIMIT_MS)))
       expect(ends).toEqual(Array(20).fill(DONE))
       expect([server.connections(), most]).toEqual([3, 3])
       expect(own.connections()).toEqual([{ origin: url.origin, protocol: 'h1', count: 3 }])
@@ -205,7 +208,7 @@ test('a burst opens no more connections at a time than the bound, and none that 
   const own = createHttpAgent({ most: { h1: 100, h2: 1 }, opening: 2, openingFirst: 1 })
   return on(answering(), async (server) => {
     const url = new URL(server.url)
-    const ends = await Promise.all(Array.from({ length: 50 }, () => postJson(own, url, {}, {}, 5_000)))
+    const ends = await Promise.all(Array.from({ length: 50 }, () => postJson(own, url, {}, {}, LIMIT_MS)))
     expect(ends).toEqual(Array(50).fill(DONE))
     expect(server.connections()).toBeLessThan(50)
     own.destroy()
@@ -245,7 +248,7 @@ test('the connection of an answer that is that to another request is closed', ()
 test('a request that comes to be written too late is not, and the connection is kept', () =>
   on(answering(), async (server) => {
     expect(await post(server)).toEqual(DONE)
-    const late = postJson(agent, new URL(server.url), {}, { n: 2 }, 5_000, {
+    const late = postJson(agent, new URL(server.url), {}, { n: 2 }, LIMIT_MS, {
       leaveBy: performance.now() + 50,
       left: () => {},
     })
@@ -279,7 +282,7 @@ test('a request goes over another connection when the server closes its own befo
 
 test('a request that undici would write once more is not, and is in doubt', async () => {
   let call: Call | undefined
-  const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, 5_000)
+  const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, LIMIT_MS)
   const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} }
   call?.onRequestStart?.(controller, {})
   expect(() => call?.onRequestStart?.(controller, {})).toThrow()

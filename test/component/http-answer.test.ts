@@ -22,12 +22,12 @@ async function writeIn(socket: Socket, size: number, text: string): Promise<void
 }
 
 /** What is read of a text that comes in pieces of so many bytes, and then the end of the connection. */
-async function readIn(size: number, text: string, timeoutMs = 5_000): Promise<HttpEnd> {
+async function readIn(size: number, text: string): Promise<HttpEnd> {
   const server = await startTcpServer((socket) =>
     onRequest(socket, () => void writeIn(socket, size, text).then(() => socket.end())),
   )
   try {
-    return await postJson(agent, new URL(server.url), {}, {}, timeoutMs)
+    return await postJson(agent, new URL(server.url), {}, {}, 300_000)
   } finally {
     await server.close()
   }

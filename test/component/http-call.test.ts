@@ -17,8 +17,25 @@ beforeAll(() => {
 })
 afterAll(() => agent.destroy())
 
-const post = (url: string, body: object = { id: 'the-message' }, timeoutMs = 5_000): Promise<HttpEnd> =>
+const post = (url: string, body: object = { id: 'the-message' }, timeoutMs = 60_000): Promise<HttpEnd> =>
   postJson(agent, new URL(url), { authorization: 'Bearer x' }, body, timeoutMs)
+
+/**
+ * How a call with a short time ends once its request has left. Where this process stood still until its time was over
+ * before that, it never left, which says nothing about answers: it is made again.
+ */
+async function postedInTime(url: string, body: object, timeoutMs: number): Promise<HttpEnd> {
+  for (;;) {
+    let hasLeft = false
+    const left = () => {
+      hasLeft = true
+    }
+    const at = { leaveBy: Number.POSITIVE_INFINITY, left }
+    const end = await postJson(agent, new URL(url), { authorization: 'Bearer x' }, body, timeoutMs, at)
+    if (hasLeft) return end
+    expect(end).toEqual({ ...OUT_OF_TIME, kind: 'never_left' })
+  }
+}
 
 /** Blocks this whole process, timers included, as SIGSTOP would. */
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -81,7 +98,7 @@ describe('never left', () => {
       () => {},
       ({ port }) => post(`https://127.0.0.1:${port}/`, {}, 100),
     )
-    expect(end).toEqual({ kind: 'never_left', cause: 'timeout' })
+    expect(end).toEqual({ ...OUT_OF_TIME, kind: 'never_left' })
   })
 
   test('when the process was frozen until its time was over, and then nothing leaves any more', async () => {
@@ -96,7 +113,8 @@ describe('never left', () => {
         return ended
       },
     )
-    expect(end).toEqual({ kind: 'never_left', cause: 'timeout' })
+    // On a busy machine its time may be over before there is a connection at all.
+    expect(end).toEqual({ ...OUT_OF_TIME, kind: 'never_left' })
     expect(server.received().match(/POST/g)).toHaveLength(1)
     expect(server.received()).toContain('the next')
   })
@@ -107,10 +125,10 @@ describe('never left', () => {
       (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
       async ({ url, connections }) => {
         const call = (leaveBy: number) =>
-          postJson(own, new URL(url), {}, { id: 'the-message' }, 5_000, { leaveBy, left: () => {} })
+          postJson(own, new URL(url), {}, { id: 'the-message' }, 60_000, { leaveBy, left: () => {} })
         const late = await call(performance.now())
         await eventually(async () => connections() === 1, 'the connection')
-        expect((await call(performance.now() + 5_000)).kind).toBe('answer')
+        expect((await call(performance.now() + 60_000)).kind).toBe('answer')
         expect(connections()).toBe(1)
         return late
       },
@@ -121,9 +139,9 @@ describe('never left', () => {
   })
 
   test.each([
-    ['its time', 5_000, Number.POSITIVE_INFINITY, 'timeout'],
-    ['its time to leave', 60_000, 5_000, 'missed_slot'],
-    ['both', 5_000, 5_000, 'missed_slot'],
+    ['its time', 60_000, Number.POSITIVE_INFINITY, 'timeout'],
+    ['its time to leave', 600_000, 60_000, 'missed_slot'],
+    ['both', 60_000, 60_000, 'missed_slot'],
   ])(
     'when the machine was suspended until %s was over, which no timer counts',
     async (_which, timeoutMs, leaveMs, cause) => {
@@ -136,7 +154,7 @@ describe('never left', () => {
             leaveBy: performance.now() + leaveMs,
             left: () => {},
           })
-          vi.spyOn(Date, 'now').mockImplementation(() => real() + 10_000)
+          vi.spyOn(Date, 'now').mockImplementation(() => real() + 120_000)
           return ended.finally(() => vi.restoreAllMocks())
         },
       )
@@ -238,7 +256,7 @@ describe('an answer', () => {
           socket.write(httpAnswer(200, '{"x":1}'))
           standStill(300)
         }),
-      ({ url }) => post(url, {}, 200),
+      ({ url }) => postedInTime(url, {}, 200),
     )
     expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
   })
@@ -250,7 +268,7 @@ describe('an answer', () => {
           standStill(500)
           setTimeout(() => socket.write(httpAnswer(200, '{"x":1}')), 100)
         }),
-      ({ url }) => post(url, {}, 300),
+      ({ url }) => postedInTime(url, {}, 300),
     )
     expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
   })
@@ -262,7 +280,7 @@ describe('an answer', () => {
           socket.write(httpAnswer(200, '{"x":1}').slice(0, -1))
           standStill(500)
         }),
-      ({ url }) => post(url, {}, 200),
+      ({ url }) => postedInTime(url, {}, 200),
     )
     expect(end).toEqual({ kind: 'unanswered', cause: 'worker_late' })
   })
@@ -333,7 +351,7 @@ describe.concurrent('a call', () => {
     ['drips its body', drip(httpAnswer(200, 'y'.repeat(5_000)))],
     ['does not read', (socket) => socket.pause()],
   ])('ends unanswered in the time it has, when the server %s', async (_name, behave) => {
-    const { end } = await against(behave, ({ url }) => post(url, { id: 'x'.repeat(200_000) }, 400))
+    const { end } = await against(behave, ({ url }) => postedInTime(url, { id: 'x'.repeat(200_000) }, 400))
     expect(end).toEqual(OUT_OF_TIME)
   })
 
@@ -346,7 +364,7 @@ describe.concurrent('a call', () => {
         setTimeout(() => socket.write(httpAnswer(200, '{}')), asked === 1 ? 0 : 1_000)
       }),
     )
-    expect(await post(server.url, {}, 500)).toMatchObject({ kind: 'answer' })
+    expect(await postedInTime(server.url, {}, 500)).toMatchObject({ kind: 'answer' })
     expect(await post(server.url)).toMatchObject({ kind: 'answer' })
     expect(server.connections()).toBe(1)
     await server.close()
@@ -360,7 +378,7 @@ test('a call whose time is over ends its connection, which nobody else may use',
       closed += 1
     })
   })
-  expect(await post(server.url, {}, 100)).toEqual(OUT_OF_TIME)
+  expect(await postedInTime(server.url, {}, 100)).toEqual(OUT_OF_TIME)
   await eventually(async () => closed === 1, 'the end of the connection')
   await server.close()
 })

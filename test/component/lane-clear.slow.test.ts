@@ -79,6 +79,21 @@ async function pausedLane(): Promise<Tenant> {
   return tenant
 }
 
+let lanes = 50_000
+const newLane = () => (lanes += 1)
+
+/**
+ * What comes of `act` on a lane that `one` clears. Its mark lasts a second: where the machine took longer, another lane is
+ * looked at.
+ */
+const whileOneClears = <T>(act: (lane: number) => Promise<T>) =>
+  eventually(async () => {
+    const lane = newLane()
+    const found = await act(lane)
+    const isMarked = (await clearingOf(service.redis, lane, 'transactional').value()) === 'one'
+    return isMarked ? { lane, found } : undefined
+  }, 'it is seen while the lane is marked')
+
 const arrived = async (to: string): Promise<boolean> =>
   (await readLedger(service.simulator.url)).some((line) => line.to === to)
 
@@ -109,8 +124,6 @@ describe('a page', () => {
   const page = (lane: number, of: SendPayload['class'], kept = 0, by = 'test') =>
     clearPage(service.redis, { lane, of, by }, { kept, retentionMs: KEEP_MS })
   beforeAll(() => service.stopWorker())
-  let lanes = 50_000
-  const newLane = () => (lanes += 1)
 
   test('leaves of an expired message exactly what its claim would have left', async () => {
     const lane = newLane()
@@ -205,10 +218,11 @@ describe('a page', () => {
   })
 
   test('is left to the worker that clears the lane already', async () => {
-    const lane = newLane()
-    await queued(lane, 510, { until: await pastMs() })
-    expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 500 })
-    expect(await page(lane, 'transactional', 0, 'another')).toBeUndefined()
+    const { lane, found } = await whileOneClears(async (lane) => {
+      await queued(lane, 510, { until: await pastMs() })
+      return [await page(lane, 'transactional', 0, 'one'), await page(lane, 'transactional', 0, 'another')]
+    })
+    expect(found).toMatchObject([{ expired: 500 }, undefined])
     expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 10 })
   })
 
@@ -267,10 +281,12 @@ describe('filtering', () => {
   })
 
   test('is left to the worker that clears the lane already', async () => {
-    const lane = 60_004
-    await queued(lane, 2, { until: await pastMs() })
-    expect(await filter(lane, 'transactional', { kept: 0, most: 1 }, 'one')).toEqual({ seen: 1, moved: 1 })
-    expect(await filter(lane, 'transactional', { kept: 0, most: 1 }, 'another')).toBeUndefined()
+    const { found } = await whileOneClears(async (lane) => {
+      await queued(lane, 2, { until: await pastMs() })
+      const filtered = (by: string) => filter(lane, 'transactional', { kept: 0, most: 1 }, by)
+      return [await filtered('one'), await filtered('another')]
+    })
+    expect(found).toEqual([{ seen: 1, moved: 1 }, undefined])
   })
 })
 

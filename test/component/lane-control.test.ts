@@ -13,7 +13,7 @@ import { eventually } from '../support/wait.ts'
 
 const laneList = z.array(z.looseObject({ lane: z.number(), account: z.number(), rate: z.number() }))
 
-const test = serviceTest({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+const test = serviceTest()
   .extend('other', { scope: 'file' }, ({ service }) => service.addTenant())
   .extend('lanePaused', { scope: 'file' }, ({ service, tenant }) => async () => {
     return (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)

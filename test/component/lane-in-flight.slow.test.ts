@@ -71,20 +71,23 @@ const snapshotLane = async ({ redis }: Service, tenant: Tenant) =>
   laneIn(await createSnapshots(redis).take(scopeOf(tenant)), tenant.partnerLane)
 
 test('a lane at its pace has in flight what pace and answer time come to', async () => {
-  // Half a minute's worth: a slow machine takes its time to read all of this.
-  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 1_200, maxInFlight: 6_000 })
+  // Two minutes' worth: a slow machine takes its time to read all of this.
+  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 4_800, maxInFlight: 6_000 })
+  // A machine that stands still lets all come in that is in flight, and then sends what it has missed: what one heartbeat
+  // tells may be of such a moment, and the next one is not.
   const { facts, served } = await eventually(async () => {
     const found = await servedBy(made, worker, lane)
-    return found.served?.p50Ms !== undefined && found.served.bound !== undefined ? found : undefined
-  }, 'a heartbeat tells of answers')
-  expect(served).toMatchObject({ lane, bound: 'pace' })
-  // 40 a second, 0.3 s: twelve, and what is claimed ahead of its slot.
-  expect(served?.inFlight).toBeGreaterThan(5)
-  // A busy machine takes longer to hand an answer over, and then more is in flight.
-  const slower = await slowness()
-  expect(served?.inFlight).toBeLessThan(40 * slower)
+    const { bound, p50Ms, inFlight = 0 } = found.served ?? {}
+    if (bound !== 'pace' || p50Ms === undefined) return undefined
+    // A busy machine takes longer to hand an answer over, and then more is in flight.
+    const slower = await slowness()
+    // 40 a second, 0.3 s: twelve, and what is claimed ahead of its slot.
+    const isUsual = inFlight > 5 && inFlight < 40 * slower && p50Ms < ANSWER_MS * 2 * slower
+    if (!isUsual)
+      throw new Error(`${inFlight} in flight, answers take ${p50Ms} ms, the machine is ${slower} times slower`)
+    return found
+  }, 'a heartbeat tells of the pace, and of as much in flight as that comes to')
   expect(served?.p50Ms).toBeGreaterThan(ANSWER_MS * 0.95)
-  expect(served?.p50Ms).toBeLessThan(ANSWER_MS * 2 * slower)
   expect(served?.p99Ms).toBeGreaterThanOrEqual(served?.p50Ms ?? 0)
   expect(facts).toMatchObject({ maxInFlight: 6_000 })
   expect(facts?.inFlight).toBe(served?.inFlight)
@@ -92,10 +95,10 @@ test('a lane at its pace has in flight what pace and answer time come to', async
   const own = `lane="${lane}"`
   const text = await eventually(async () => {
     const found = await telemetry.text(made.redis)
-    return seriesOf(found, 'laneway_lane_bound')[`${own},by="pace"`] === 1 && found
-  }, 'the metrics tell of the pace')
+    const isBound = seriesOf(found, 'laneway_lane_bound')[`${own},by="pace"`] === 1
+    return isBound && (seriesOf(found, 'laneway_lane_in_flight')[own] ?? 0) > 5 && found
+  }, 'the metrics tell of the pace, and of what is in flight')
   expect(Object.keys(seriesOf(text, 'laneway_lane_bound'))).toHaveLength(1)
-  expect(seriesOf(text, 'laneway_lane_in_flight')[own]).toBeGreaterThan(5)
   const answers = seriesOf(text, 'laneway_lane_answer_seconds')
   expect(answers[`${own},quantile="0.5"`]).toBeGreaterThan(0.95 * (ANSWER_MS / 1_000))
   expect(answers[`${own},quantile="0.99"`]).toBeGreaterThanOrEqual(answers[`${own},quantile="0.5"`] ?? 0)
@@ -104,10 +107,9 @@ test('a lane at its pace has in flight what pace and answer time come to', async
 
   const shown = await eventually(async () => {
     const found = await snapshotLane(made, tenant)
-    return found?.bound === 'pace' && found
-  }, 'the console tells of the pace')
+    return found?.bound === 'pace' && found.in_flight > 5 && found
+  }, 'the console tells of the pace, and of what is in flight')
   expect(shown).toMatchObject({ answer_p50_s: expect.any(Number), answer_p99_s: expect.any(Number) })
-  expect(shown.in_flight).toBeGreaterThan(5)
 
   const queues = openLaneQueues(made.redis)
   await pauseLane(made.redis, queues, lane, { reason: 'stock-taking', by: 'Ada' })
@@ -118,7 +120,7 @@ test('a lane at its pace has in flight what pace and answer time come to', async
 })
 
 test('a lane scope worker may have few messages in flight is bound by that, and the worker is full', async () => {
-  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 1_000, messages: 300, maxInFlight: 5 })
+  const { made, tenant, lane, telemetry, worker } = await sending({ rate: 1_000, messages: 2_000, maxInFlight: 5 })
   // Between an answer and the next claim it has fewer.
   const { served, facts } = await eventually(async () => {
     const found = await servedBy(made, worker, lane)
@@ -131,7 +133,8 @@ test('a lane scope worker may have few messages in flight is bound by that, and 
     return seriesOf(found, 'laneway_worker_in_flight')[''] === 5 && found
   }, 'the metrics tell that the worker is full')
   expect(seriesOf(text, 'laneway_lane_bound')).toEqual({ [`lane="${lane}",by="memory"`]: 1 })
-  expect(await snapshotLane(made, tenant)).toMatchObject({ bound: 'memory' })
+  // By now there may be a later heartbeat, of such a moment.
+  await eventually(async () => (await snapshotLane(made, tenant))?.bound === 'memory', 'the console tells it as well')
   const { workers } = await createSnapshots(made.redis).take()
   expect(workers).toMatchObject([{ max_in_flight: 5 }])
 })

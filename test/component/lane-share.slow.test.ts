@@ -63,7 +63,7 @@ test('full lanes share what a worker has in flight', async () => {
       return counts.every(({ wait, active }) => wait === 0 && active === 0)
     },
     'the others are done',
-    20_000,
+    300_000,
   )
   await eventually(async () => {
     const { wait = 0 } = await queues.counts(last)

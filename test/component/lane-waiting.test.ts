@@ -35,6 +35,8 @@ test('a lane and the console say what is left of a campaign, and nothing of a ca
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
   await eventually(async () => (await shown()).every((count) => count === 60), 'all are on the lane')
+  // Or its campaign would feed again what the lane loses now.
+  await service.stopWorker()
   const { number = 0 } = (await service.record(id)) ?? {}
   // As after thirteen claims.
   await losePlaces(redis, lane, ...Array.from({ length: 13 }, (_, place) => `${number}/${place}`))

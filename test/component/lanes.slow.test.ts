@@ -1,7 +1,7 @@
 // Pins: what a lane does with its messages: opens and closes, sends transactional ones first, waits as the provider asks,
 // delays one recipient alone, stops when its sender is refused, and keeps from its neighbours. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { findSender, setSenderAccess, setSenderRate } from '../../src/accounts/senders.ts'
 import { acceptedAtMs, parseMessageId } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
@@ -9,6 +9,7 @@ import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type HistoryEvent, readHistory } from '../../src/model/messages/history.ts'
+import { stalledSince, unwatch, watch } from '../../src/providers/stalls.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
@@ -67,7 +68,8 @@ test('a lane that serves messages holds no connection of its own', async () => {
   const looked = nextLook(cloudLane)
   queues.wake(cloudLane)
   await looked
-  expect(await blocked()).toBe(atRest)
+  // Fewer for a moment when the wait of another one was just over.
+  expect(await blocked()).toBeLessThanOrEqual(atRest)
   await loseJob(service.redis, 'for-later', cloudLane)
   await queues.close()
 })
@@ -115,7 +117,7 @@ test.concurrent('transactional messages go before campaign messages that were th
 })
 
 test.concurrent('the pair limit delays that recipient alone, however many messages it has, and uses up no try', async () => {
-  const tenant = await service.addTenant({ defaultProvider: 'cloud-api', rate: 20 })
+  const tenant = await service.addTenant({ defaultProvider: 'cloud-api', rate: 10 })
   const limited = await Promise.all(Array.from({ length: 50 }, () => sendTo(service, tenant, '+15550100004')))
   const others = await Promise.all(Array.from({ length: 5 }, (_, i) => sendTo(service, tenant, `+49170000320${i}`)))
   for (const id of others) await reaches(service, tenant, id, 'read')
@@ -129,7 +131,7 @@ test.concurrent('the pair limit delays that recipient alone, however many messag
     const times = await refusals()
     return Math.max(...times) - Math.min(...times) >= 5_000
   }, 'two rests')
-  // Those of the first burst were under way together, and then one at a time.
+  // Those of the first burst were under way together, which are a second's at most, and then one at a time.
   expect((await refusals()).length).toBeLessThan(25)
   for (const record of await Promise.all(limited.map(readRecord))) {
     if (record) expect(record).toMatchObject({ tries: 0, state: 'queued' })
@@ -180,7 +182,7 @@ test.concurrent('a refused sender stops its lane, says why, and keeps its messag
 })
 
 test.concurrent('a slow lane does not hold up another one', async () => {
-  const [slow, quick] = [await service.addTenant({ rate: 1 / 30 }), await service.addTenant()]
+  const [slow, quick] = [await service.addTenant({ rate: 1 / 600 }), await service.addTenant()]
   const held = await Promise.all(Array.from({ length: 5 }, () => sendTo(service, slow, '+491700003401')))
   await eventually(async () => (await recipientsInOrder()).includes('491700003401'), 'the slow lane sends one')
   const id = await sendTo(service, quick, '+491700003402')
@@ -198,7 +200,16 @@ async function throttledTenant(url: string, rate = 50): Promise<Tenant> {
 
 test('Retry-After is obeyed by all workers: nothing is claimed inside of it, and everything arrives once', async () => {
   const second = await startWorker(service.config, service.server.url, silentLog)
-  const partner = await startPartner({ throttle: (send) => (send === 3 ? { 'retry-after': '6' } : undefined) })
+  const stallMark = watch()
+  onTestFinished(unwatch)
+  /** How long this process had stood still until each request. */
+  const stalledMs: number[] = []
+  const partner = await startPartner({
+    throttle(send) {
+      stalledMs.push(stalledSince(stallMark))
+      return send === 3 ? { 'retry-after': '6' } : undefined
+    },
+  })
   const tenant = await throttledTenant(partner.url, 16)
   const queues = openLaneQueues(service.redis)
   // All are there before the first leaves, and nobody asks meanwhile: this one process measures times. At the lane's
@@ -216,8 +227,10 @@ test('Retry-After is obeyed by all workers: nothing is claimed inside of it, and
   const again = partner.sends.find(({ to, ...each }) => to === refused?.to && !each.refused)
   const sinceRefusal = partner.sends.map(({ atMs }) => atMs - (refused?.atMs ?? 0))
   expect((again?.atMs ?? 0) - (refused?.atMs ?? 0)).toBeGreaterThanOrEqual(6_000)
-  // What was under way cannot be called back, and a busy machine is late to read the answer: half the time is left.
-  expect(sinceRefusal.filter((ms) => ms > 3_000 && ms < 6_000)).toEqual([])
+  // What was under way cannot be called back, and a busy machine is late to read the answer: half the time is left. What
+  // was written before this process stood still arrives after that.
+  const stoodStill = (send: number) => (stalledMs[send] ?? 0) - (stalledMs[3] ?? 0)
+  expect(sinceRefusal.filter((ms, send) => ms - stoodStill(send) > 3_000 && ms < 6_000)).toEqual([])
   expect(sinceRefusal.filter((ms) => ms >= 6_000).length).toBeGreaterThan(20)
   const taken = partner.sends.filter((each) => !each.refused).map(({ to }) => to)
   expect(taken).toHaveLength(120)

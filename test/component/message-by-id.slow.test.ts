@@ -24,7 +24,7 @@ let tenant: Tenant
 let other: Tenant
 let queues: LaneQueues
 beforeAll(async () => {
-  service = await startService({ env: { LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  service = await startService()
   // Their provider reports by itself; the other wire would be polled.
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   other = await service.addTenant({ defaultProvider: 'cloud-api' })
@@ -133,8 +133,8 @@ describe('POST /messages/{id}/cancel', () => {
     const { cloudLane: lane } = tenant
     const id = messageId(lane, newUlid(Date.now()))
     const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } }
-    const payload = { v: 1, to: '491700006103', class: 'transactional', content, until: Date.now() + 60_000 }
-    await addSilently(service.redis, lane, id, payload, 1_000)
+    const payload = { v: 1, to: '491700006103', class: 'transactional', content, until: Date.now() + 7_200_000 }
+    await addSilently(service.redis, lane, id, payload, 3_600_000)
     expect((await cancel(id)).status).toBe(200)
     expect(await queues.counts(lane)).toMatchObject({ delayed: 0 })
     expect(await sentTo('491700006103')).toBe(0)
@@ -220,7 +220,7 @@ describe('POST /messages/{id}/requeue', () => {
     const failed = await sendTo(service, tenant, `+${failing}`)
     await reaches(service, tenant, failed, 'failed')
     await queues.pause(tenant.cloudLane)
-    const fresh = await sendTo(service, tenant, '+491700006205', { valid_until: soon(1_500) })
+    const fresh = await sendTo(service, tenant, '+491700006205', { valid_until: soon(5_000) })
     await requeue(failed)
     const again = partsOf(failed)
     await messageRecord(service.redis, again).change({ u: Date.now() - 1 })

@@ -7,7 +7,7 @@ import { deadLetter, readNext, releaseRead } from '../../src/lanes/jobs.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { deadLettersOn, readLongAgo, waitingOn } from '../support/state/lanes.ts'
+import { deadLettersOn, readForLong, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
 
 let world: LaneRedis
@@ -26,6 +26,13 @@ async function begin(count: number, delayMs = 0): Promise<{ lane: number; names:
 
 const read = async (lane: number, by: string, most = 10): Promise<string[]> =>
   (await readNext(world.redis, lane, { by, most })).jobs.map(({ id }) => id)
+
+/** The same by a worker that holds what it has read, however long this process stands still. */
+async function readAndHold(lane: number, by: string, most = 10): Promise<string[]> {
+  const names = await read(lane, by, most)
+  await readForLong(world.redis, lane)
+  return names
+}
 
 function idOf(name: string): MessageId {
   const id = parseMessageId(name)
@@ -56,8 +63,8 @@ test('reading takes nothing, and a claim takes what it claims', async () => {
 
 test('two workers do not read the same jobs, and of two claims of one job one finds it taken', async () => {
   const { lane, names } = await begin(6)
-  expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
-  expect(await read(lane, 'two', 3)).toEqual(names.slice(3))
+  expect(await readAndHold(lane, 'one', 3)).toEqual(names.slice(0, 3))
+  expect(await readAndHold(lane, 'two', 3)).toEqual(names.slice(3))
   expect(await read(lane, 'three', 3)).toEqual([])
   const [first] = await claimAs('one', names.slice(0, 1))
   const [second] = await claimAs('two', names.slice(0, 1))
@@ -82,15 +89,15 @@ test('a claim that is asked once more, since its answer was lost, is claimed and
 
 test('nobody reads what another one reads, also when what stood before it was claimed meanwhile', async () => {
   const { lane, names } = await begin(6)
-  expect(await read(lane, 'one', 2)).toEqual(names.slice(0, 2))
-  expect(await read(lane, 'two', 2)).toEqual(names.slice(2, 4))
+  expect(await readAndHold(lane, 'one', 2)).toEqual(names.slice(0, 2))
+  expect(await readAndHold(lane, 'two', 2)).toEqual(names.slice(2, 4))
   await claimAs('one', names.slice(0, 2))
   expect(await read(lane, 'three', 2)).toEqual(names.slice(4))
 })
 
 test('what a worker has read and released is there for the others', async () => {
   const { lane, names } = await begin(2)
-  await read(lane, 'one')
+  await readAndHold(lane, 'one')
   expect(await read(lane, 'two')).toEqual([])
   await releaseRead(world.redis, lane, 'one')
   expect(await read(lane, 'two')).toEqual(names)

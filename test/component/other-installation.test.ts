@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { addSender } from '../../src/accounts/add-sender.ts'
 import { createCredential, PERMISSIONS } from '../../src/accounts/credentials.ts'
@@ -25,7 +25,6 @@ import { silentLog } from '../support/app.ts'
 import { audioTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
-import { freePort } from '../testbed/free-port.ts'
 import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 const SECRET = 'app-secret'
@@ -72,6 +71,9 @@ afterAll(async () => {
   await server?.stop()
   rmSync(server?.dir ?? '', { recursive: true, force: true })
 })
+
+/** A worker counts as alive for 10 s. */
+beforeEach(() => sayWorker())
 
 const statusOf = async (path: string, init: RequestInit = {}, at = url): Promise<number> => {
   const answer = await fetch(at + path, { ...init, headers: { 'content-type': 'application/json', ...init.headers } })
@@ -151,8 +153,7 @@ describe.each([
 
 test('the metrics port says the same', async () => {
   const telemetry = createTelemetry()
-  const metricsPort = await freePort()
-  const port = await startMetricsPort({ metricsPort, metricsHost: '127.0.0.1' }, server.url, telemetry, silentLog)
+  const port = await startMetricsPort({ metricsPort: 0, metricsHost: '127.0.0.1' }, server.url, telemetry, silentLog)
   const isReady = () => statusOf('/readyz', {}, port.url)
   await eventually(async () => (await isReady()) === 200, 'it is ready')
   await redis.call('SWAPDB', 0, 1)

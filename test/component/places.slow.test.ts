@@ -228,6 +228,8 @@ describe('at each message', () => {
     product.answers(async () => {
       leftAt.push(performance.now())
       answered ??= optOutAll(20)
+      // On a busy machine all would have left before the answer.
+      if (leftAt.length > 12) await answered
       return ACCEPTED
     })
     expect(await product.run({ rate: 30 })).toBe('done')

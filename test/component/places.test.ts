@@ -214,9 +214,10 @@ describe('a place', () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 4)
-    const { places } = await read(lane, 'one', 2)
+    // In one turn: after two seconds the first one would be taken to have died.
+    const [{ places }, ofTwo] = await Promise.all([read(lane, 'one', 2), read(lane, 'two', 10)])
     expect(places).toEqual([0, 1].map((place) => ({ run: id.number, place })))
-    expect((await read(lane, 'two', 10)).places.map(({ place }) => place)).toEqual([2, 3])
+    expect(ofTwo.places.map(({ place }) => place)).toEqual([2, 3])
     expect(await claim(lane, places, 'one')).toMatchObject([{ state: 'sending' }, { state: 'sending' }])
     expect(await claim(lane, places, 'two')).toMatchObject([{ verdict: 'taken' }, { verdict: 'taken' }])
     expect(await placesOn(world.redis, lane)).toHaveLength(2)

@@ -17,6 +17,8 @@ import { eventually } from '../support/wait.ts'
 
 const LOOKED_AT_MS = 2_500
 const LANE = 1
+/** Longer than a slow machine takes to take all places. */
+const LEASE_MS = 10_000
 
 /** A Redis with the poll queue on it, an upstream, and workers that poll it. */
 async function newRig() {
@@ -39,18 +41,24 @@ async function newRig() {
       for (let n = 0; n < howMany; n += 1) workers.push(startPoller(redis, upstream))
       return partner
     },
-    /** What sends and sweeps of all workers ask for, all the time; returns how long that took (s): longer on a busy machine. */
-    async askAllTheTime(forMs = LOOKED_AT_MS): Promise<number> {
+    /**
+     * What sends and sweeps of all workers ask for, all the time; returns how long that took (s), longer on a busy machine,
+     * and the longest that this process was late meanwhile.
+     */
+    async askAllTheTime(forMs = LOOKED_AT_MS): Promise<{ seconds: number; lateMs: number }> {
       const beganAt = performance.now()
+      let lateMs = 0
       while (performance.now() < beganAt + forMs) {
+        const roundAt = performance.now()
         for (const worker of workers) {
           worker.follow(LANE)
           worker.pickUp(LANE)
         }
         // How often is the load of the test, not a wait for something.
         await pause(50)
+        lateMs = Math.max(lateMs, performance.now() - roundAt - 50)
       }
-      return (performance.now() - beganAt) / 1_000
+      return { seconds: (performance.now() - beganAt) / 1_000, lateMs }
     },
     async close() {
       // Polls that are under way end with it.
@@ -98,7 +106,7 @@ for (const rate of [50, 80, 1_000]) {
     rig.rates.set(LANE, rate)
     const upstream = await rig.start(2, { pollMs: 1_000 })
     await sentOn(rig.redis, LANE, 150)
-    const seconds = await rig.askAllTheTime()
+    const { seconds } = await rig.askAllTheTime()
     const most = Math.min(rate / 4, POLLS_AT_ONCE)
     expect(mostAtOnce(upstream)).toBeLessThanOrEqual(POLLS_AT_ONCE)
     // One more for a machine that is late with some and then quick with the next.
@@ -162,11 +170,12 @@ testOnRig(
     })
     rig.rates.set(LANE, 200)
     const messages = await sentOn(rig.redis, LANE, 100)
-    await rig.askAllTheTime()
+    const { lateMs } = await rig.askAllTheTime()
     await eventually(async () => new Set(upstream.polls).size === messages.length, 'all were asked about', 30_000)
     const [since = 0] = throttledAt
-    // The answer has to get back, and what left before cannot be called back.
-    const inside = upstream.pollTimes.filter(({ atMs }) => atMs > since + 250 && atMs < since + 3_000)
+    // The answer has to get back, and what left before cannot be called back, however late it is read.
+    const heardAt = since + 250 + lateMs
+    const inside = upstream.pollTimes.filter(({ atMs }) => atMs > heardAt && atMs < since + 3_000)
     expect(inside).toHaveLength(0)
     expect(upstream.polls.length).toBeGreaterThan(11)
   },
@@ -179,7 +188,7 @@ testOnRig('an upstream that throws polls back without saying for how long is ask
   await rig.askAllTheTime(5_000)
   // After 1, 2 and 4 s.
   expect(upstream.polls.length).toBeLessThanOrEqual(4)
-  expect(upstream.polls.length).toBeGreaterThanOrEqual(2)
+  await eventually(async () => upstream.polls.length >= 2, 'it is asked again')
 })
 
 testOnRig(
@@ -188,10 +197,10 @@ testOnRig(
     const messages = await sentOn(rig.redis, LANE, 60)
     const first = new Set<string>()
     await eventually(async () => {
-      for (const ulid of (await takePolls(rig.redis, LANE, 4_000, 1_500)).ulids) first.add(ulid)
+      for (const ulid of (await takePolls(rig.redis, LANE, 4_000, LEASE_MS)).ulids) first.add(ulid)
       return first.size === POLLS_AT_ONCE
     }, 'all places are taken')
-    const { ulids, isFull, waitMs = 0 } = await takePolls(rig.redis, LANE, 4_000, 1_500)
+    const { ulids, isFull, waitMs = 0 } = await takePolls(rig.redis, LANE, 4_000, LEASE_MS)
     expect({ ulids, isFull }).toEqual({ ulids: [], isFull: true })
     expect(waitMs).toBeGreaterThan(0)
     const all = new Set<string>(first)

@@ -16,8 +16,6 @@ import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { messageRecord } from '../support/state/messages.ts'
 import { bringWebhook, messagesChange } from '../support/webhooks.ts'
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
 const MARKETING = { billable: true, pricing_model: 'PMP', type: 'regular', category: 'marketing' }
 // What the simulator says of a template that it does not list.
 const UTILITY = { ...MARKETING, category: 'utility' }

@@ -48,6 +48,8 @@ afterAll(async () => {
 })
 
 const ID = 'msg_7_01JD3V5T9GZQ4XNB8M2K6R0WCY'
+/** It ends what hangs; no call here is to run out of time. */
+const LIMIT_MS = 300_000
 const image: Content = { type: 'image', image: { link: 'https://example.com/a.jpg', caption: 'Look' } }
 const template: Content = {
   type: 'template',
@@ -75,7 +77,7 @@ const template: Content = {
 }
 
 const send = (provider: Provider, content: Content = image, campaign?: string) =>
-  provider.send(sender, { id: ID, attempt: 'ABC123', to: '491700000001', content, campaign }, 5_000)
+  provider.send(sender, { id: ID, attempt: 'ABC123', to: '491700000001', content, campaign }, LIMIT_MS)
 
 const cloud = cloudApi(agent, opaqueIds, 'v25.0')
 const partner = partnerApi(agent)
@@ -197,7 +199,7 @@ describe.each([
 ])('on %s a success', (_wire, provider) => {
   const sendTo = async (to: string, body: object) => {
     answer = { status: 200, body: JSON.stringify(body) }
-    return provider.send(sender, { id: ID, attempt: 'ABC123', to, content: image, campaign: undefined }, 5_000)
+    return provider.send(sender, { id: ID, attempt: 'ABC123', to, content: image, campaign: undefined }, LIMIT_MS)
   }
   const NUMBER = '491700000001'
   const USER = 'DE.AbC123'
@@ -367,7 +369,7 @@ describe('on partner-api', () => {
     ['trouble', 503, told('failed'), { kind: 'no_answer', cause: 'http_503' }],
   ])('a status poll that finds %s (%i) is read', async (_name, status, body, expected) => {
     answer = { status, body }
-    expect(await partner.poll?.(sender, 'msg_1', 5_000)).toEqual(expected)
+    expect(await partner.poll?.(sender, 'msg_1', LIMIT_MS)).toEqual(expected)
     expect(got).toMatchObject({
       path: '/up/chatappbusiness/getmessgageinfobyid',
       body: { api_key: 'tok/en', message_id: 'msg_1' },
@@ -379,7 +381,7 @@ describe('on partner-api', () => {
     [`${'x'.repeat(499)}🎉`, 499],
   ])('a status poll that finds more words than a record should hold keeps the first of them', async (words, kept) => {
     answer = { status: 200, body: told('failed', words) }
-    const end = await partner.poll?.(sender, 'msg_1', 5_000)
+    const end = await partner.poll?.(sender, 'msg_1', LIMIT_MS)
     expect(end).toMatchObject({ kind: 'status', problem: { code: 'failed', sentence: 'x'.repeat(kept) } })
   })
 
@@ -412,7 +414,7 @@ describe('on partner-api', () => {
 
   test('a status poll without an answer says so', async () => {
     const away = { ...sender, baseUrl: 'http://127.0.0.1:1' }
-    expect(await partner.poll?.(away, 'msg_1', 5_000)).toEqual({ kind: 'no_answer', cause: 'refused' })
+    expect(await partner.poll?.(away, 'msg_1', LIMIT_MS)).toEqual({ kind: 'no_answer', cause: 'refused' })
   })
 })
 

@@ -2,6 +2,7 @@
 // nobody who has no limit a header; that it goes on without Redis, and whatever the clock does. Real: Redis, HTTP, two
 // producers. Stood in for: nothing.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
@@ -13,7 +14,6 @@ import { connectFailFast } from '../../src/redis/connect.ts'
 import { apiClient } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
-import { slowness } from '../support/machine.ts'
 import { type Service, startService } from '../support/service.ts'
 import { rateOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
@@ -38,11 +38,11 @@ const ask = (url: string, key: string) =>
   })
 
 /** How many of these were let through; and how many may be at most: what the bucket held, and what came in meanwhile. */
-async function throughOf(rate: number, asking: () => Promise<number[]>): Promise<{ through: number; most: number }> {
+async function throughOf(rate: number, asking: () => Promise<number[]>) {
   const began = performance.now()
   const statuses = await asking()
   const seconds = (performance.now() - began) / 1_000
-  return { through: statuses.filter((status) => status !== 429).length, most: rate + rate * seconds + 1 }
+  return { seconds, through: statuses.filter((status) => status !== 429).length, most: rate + rate * seconds + 1 }
 }
 
 test('a key that asks at two producers at once gets its rate once', async () => {
@@ -58,20 +58,30 @@ test('a key that asks at two producers at once gets its rate once', async () => 
 })
 
 test('eight processes that ask for ten times the rate get all of it, and not one request more', async () => {
-  const processes = Array.from({ length: 8 }, () => createRates(service.redis))
-  let asked = 0
-  const { through, most } = await throughOf(200, async () => {
-    const statuses: number[] = []
-    for (const end = performance.now() + 2_000; performance.now() < end; ) {
-      const verdicts = await Promise.all(processes.map((rates) => rates.take('key', 'key_of_eight', 200)))
-      statuses.push(...verdicts.map(({ isWithin }) => (isWithin ? 200 : 429)))
+  const tries: { through: number; most: number }[] = []
+  // Nobody gets a rate while the machine stands still, and an answer that is read late refuses for as long as it says from
+  // then on: what all of them get is told by two seconds without that.
+  const { through, most } = await eventually(async () => {
+    const processes = Array.from({ length: 8 }, () => createRates(service.redis))
+    const key = `key_of_eight_${tries.length}`
+    let asked = 0
+    let longestMs = 0
+    const found = await throughOf(200, async () => {
+      const statuses: number[] = []
+      for (const end = performance.now() + 2_000; performance.now() < end; ) {
+        const began = performance.now()
+        const verdicts = await Promise.all(processes.map((rates) => rates.take('key', key, 200)))
+        statuses.push(...verdicts.map(({ isWithin }) => (isWithin ? 200 : 429)))
+        await nextTurn()
+        longestMs = Math.max(longestMs, performance.now() - began)
+      }
       asked = statuses.length
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    return statuses
-  })
-  expect(asked).toBeGreaterThan(2_000)
-  expect(through).toBeLessThanOrEqual(most)
+      return statuses
+    })
+    tries.push(found)
+    return asked > 2_000 && longestMs < 200 && found
+  }, 'two seconds in which the machine does not stand still')
+  for (const each of tries) expect(each.through).toBeLessThanOrEqual(each.most)
   // What one of them has leased and does not use is lost.
   expect(through).toBeGreaterThan(most * 0.6)
 })
@@ -83,11 +93,14 @@ test('an answer to a key with a limit says what the limit is and what is left, a
   expect(first.status).toBe(404)
   expect(first.headers.get('ratelimit-policy')).toBe('"key";q=2;w=1, "account";q=50;w=1')
   expect(first.headers.get('ratelimit')).toMatch(/^"key";r=[01];t=1, "account";r=\d+;t=1$/)
-  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(service.url, apiKey)))
-  const refused = answers.find(({ status }) => status === 429)
-  expect(refused?.headers.get('retry-after')).toBe('1')
-  expect(refused?.headers.get('ratelimit')).toBe('"key";r=0;t=1')
-  expect(errorOf({ json: await refused?.json() })).toMatchObject({ code: 'rate_limited' })
+  // A slow machine may spread ten over so many seconds that none is refused.
+  const refused = await eventually(async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => ask(service.url, apiKey)))
+    return answers.find(({ status }) => status === 429)
+  }, 'one of them is refused')
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.headers.get('ratelimit')).toBe('"key";r=0;t=1')
+  expect(errorOf({ json: await refused.json() })).toMatchObject({ code: 'rate_limited' })
 })
 
 test('an account cannot get more by making more keys', async () => {
@@ -106,7 +119,9 @@ test('a limit that is set is soon in force for an account that asks all the time
   const { account, apiKey } = await service.addTenant()
   expect((await ask(service.url, apiKey)).status).toBe(404)
   await setAccountSettings(service.redis, account, { 'limit.key_rate': 1 })
-  const isLimited = async () => (await ask(service.url, apiKey)).status === 429
+  // Two at a time: on a slow machine one alone may take a second, after which it may ask again.
+  const isLimited = async () =>
+    (await Promise.all([ask(service.url, apiKey), ask(service.url, apiKey)])).some(({ status }) => status === 429)
   await eventually(isLimited, 'it is refused')
 })
 
@@ -131,9 +146,16 @@ test('while Redis is away each process goes on at the rate by itself, and no req
   redis.on('error', () => undefined)
   try {
     const rates = createRates(redis)
-    const began = performance.now()
+    // In turns of the event loop, which a slow machine takes no more of. A wait of a second is tens of thousands.
+    let turns = 0
+    let isOver = false
+    const counting = (async () => {
+      for (; !isOver; turns += 1) await nextTurn()
+    })()
     const verdicts = await Promise.all(Array.from({ length: 50 }, () => rates.take('key', 'key_1', 10)))
-    expect(performance.now() - began).toBeLessThan(1_000 * (await slowness()))
+    isOver = true
+    await counting
+    expect(turns).toBeLessThan(1_000)
     expect(verdicts.filter(({ isWithin }) => isWithin)).toHaveLength(10)
   } finally {
     redis.disconnect()
@@ -146,16 +168,23 @@ test('a clock of Redis that was set back by an hour lets the key go on at its ra
   // The counter of a window that was to end within a second, by the clock of before.
   await rateOf(service.redis, 'key', who).put('50', 3_600_000)
   const rates = createRates(service.redis)
-  expect((await rates.take('key', who, 50)).isWithin).toBe(true)
-  expect((await rates.take('key', who, 50)).left).toBe(48)
+  // At once, so that both are of one window.
+  const both = await Promise.all([rates.take('key', who, 50), rates.take('key', who, 50)])
+  expect(both.map(({ isWithin, left }) => [isWithin, left])).toEqual([
+    [true, 49],
+    [true, 48],
+  ])
 })
 
 test('a process that was restarted has no new share: what is left is in Redis', async () => {
   const who = 'key_restarted'
   const take = async (rates: ReturnType<typeof createRates>) =>
     (await Promise.all(Array.from({ length: 30 }, () => rates.take('key', who, 30)))).filter((each) => each.isWithin)
+  const began = performance.now()
   expect(await take(createRates(service.redis))).toHaveLength(30)
-  expect((await take(createRates(service.redis))).length).toBeLessThan(10)
+  const { length } = await take(createRates(service.redis))
+  // A new share comes with each second that has passed.
+  expect(length).toBeLessThan(10 + 30 * Math.floor((performance.now() - began) / 1_000))
 })
 
 test('every address that counts refuses an address that asks too often, and probes and webhooks do not', async () => {

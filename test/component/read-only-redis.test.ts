@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectFailFast, connectWithRetry, type Redis } from '../../src/redis/connect.ts'
+import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { eventually } from '../support/wait.ts'
 import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
@@ -15,8 +15,8 @@ let server: RedisServer
 let control: Redis
 beforeAll(async () => {
   server = await startRedisServer(dir)
-  control = connectFailFast(server.url)
-  await eventually(async () => (await control.ping()) === 'PONG', 'it answers')
+  control = connectWithRetry(server.url)
+  await control.ping()
 })
 afterAll(async () => {
   control?.disconnect()

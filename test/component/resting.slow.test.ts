@@ -98,13 +98,10 @@ test.each([132015, 132016])(
   async (refusal) => {
     const { tag } = await service.addPeople(600)
     const { template } = service.definition({ tags: [tag] })
-    const start = async (name: string) => {
-      const id = await service.ready({ tags: [tag] }, { template: { ...template, name } })
-      await service.move(id, 'start')
-      return id
-    }
-    const other = await start('autumn')
-    const [one, two] = [await start('spring'), await start('spring')]
+    const ready = (name: string) => service.ready({ tags: [tag] }, { template: { ...template, name } })
+    const [other, one, two] = [await ready('autumn'), await ready('spring'), await ready('spring')]
+    // One after the other, once all are checked: a slow machine checks for so long that the first had come to its end.
+    for (const id of [other, one, two]) await service.move(id, 'start')
     await eventually(async () => Number((await service.show(two)).progress.sent) > 0 || undefined, 'all send')
     product.state.answer = (call, to, template) =>
       template === 'spring' ? graphError(400, refusal) : accepted(call, to)

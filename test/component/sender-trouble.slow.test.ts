@@ -30,7 +30,9 @@ let worker: { close: () => Promise<void> } | undefined
 
 /** A worker whose log is kept in `lines`. */
 const startLoggedWorker = async (env: Record<string, string> = {}) => {
-  const config = loadConfig({ LANEWAY_DATA_DIR: service.config.dataDir, ...env })
+  // A simulator that stands still for seconds would leave messages in doubt.
+  const settings = { LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SEND_TIMEOUT_SECONDS: '60' }
+  const config = loadConfig({ ...settings, ...env })
   worker = await startWorker(config, service.server.url, log)
 }
 

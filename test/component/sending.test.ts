@@ -24,7 +24,7 @@ let service: Service
 const tenants = new Map<'partner-api' | 'cloud-api', Tenant>()
 
 beforeAll(async () => {
-  service = await startService({ env: { LANEWAY_UNCONFIRMED_WAIT_SECONDS: '1', LANEWAY_SEND_TIMEOUT_SECONDS: '1' } })
+  service = await startService()
   tenants.set('partner-api', await service.addTenant({ defaultProvider: 'partner-api' }))
   tenants.set('cloud-api', await service.addTenant({ defaultProvider: 'cloud-api' }))
 })

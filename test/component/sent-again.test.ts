@@ -41,7 +41,7 @@ beforeAll(async () => {
   const port = await listen(between)
   redis = connectWithRetry(`redis://127.0.0.1:${port}`)
   direct = connectWithRetry(server.url)
-  await Promise.all([readyOrLate(redis, 10_000), readyOrLate(direct, 10_000)])
+  await Promise.all([readyOrLate(redis, 300_000), readyOrLate(direct, 300_000)])
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -54,7 +54,7 @@ afterAll(async () => {
 /** Does some work once for each reply that it waits for, and loses that one; calls `check` after each. */
 async function losingEachReply(work: (place: number) => Promise<unknown>, check: (place: number) => Promise<void>) {
   for (let place = 0; ; place += 1) {
-    await readyOrLate(redis, 10_000)
+    await readyOrLate(redis, 300_000)
     const before = broken
     passed = place
     await work(place)

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const address = sentinel.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   redis = connectWithRetry(`redis+sentinel://127.0.0.1:${address.port}/laneway`)
-  await readyOrLate(redis, 30_000)
+  await readyOrLate(redis, 300_000)
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -54,4 +54,4 @@ test('a Sentinel whose connection went half open is asked again over a new one',
   const before = asked
   await eventually(async () => asked > before, 'the Sentinel is asked again', 60_000)
   expect([...asking].some((socket) => !silent.has(socket))).toBe(true)
-}, 90_000)
+})

@@ -283,10 +283,13 @@ test('where only the message waits it is put off, longer after each try, and fai
   const waits: number[] = []
   for (let tries = 1; tries < config.maxTries; tries += 1) {
     const again = tries === 1 ? message : await claimed(message.id)
+    const since = performance.now()
     const end = await ends(outcome, again)
     waits.push('ms' in end ? end.ms : 0)
     const wait = waitOf(world.redis, message.id)
-    expect(await wait.livesMs()).toBeGreaterThan(1_000 * tries)
+    // Some of it is over by now, on a slow machine all of it.
+    const leftMs = await wait.livesMs()
+    expect(leftMs + performance.now() - since).toBeGreaterThan(1_000 * tries)
     await wait.remove()
     expect(await record(message)).toMatchObject({ state: 'queued', tries })
   }
@@ -453,8 +456,11 @@ describe('unconfirmed', () => {
     // The provider did not answer in order.
     const others = await Promise.all([claimed(), claimed()])
     await ends({ kind: 'lane_waits', laneMs: 1, backoff: false, problem }, others[0])
+    const since = performance.now()
     expect(await ends(outcome(), others[1])).toMatchObject({ kind: 'done_lane_waits', ms: expect.any(Number) })
-    expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(500)
+    // Some of it is over by now, on a slow machine all of it.
+    const leftMs = await cooldownOf(world.redis, lane).livesMs()
+    expect(leftMs + performance.now() - since).toBeGreaterThan(500)
   })
 
   test('is none when the provider has answered in between', async () => {

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { StartError } from '../../packages/simulator/src/config.ts'
 import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import {
@@ -86,6 +86,10 @@ describe('a rule', () => {
 })
 
 describe('a limit', () => {
+  // The simulator is in this process: no second passes between requests, however slow the machine is.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  afterEach(() => void vi.useRealTimers())
+
   test('of throughput refuses the message above it with 130429 and Retry-After, for each sender', async () => {
     await control({ throughput: 5 })
     const answers = await Promise.all(Array.from({ length: 10 }, () => postCloud(simulator.url, cloudText(TO), '1')))

@@ -15,6 +15,7 @@ import {
 
 const TO = '+49 170 1234567'
 const DIGITS = '491701234567'
+const HOUR_MS = 3_600_000
 
 let simulator: Simulator
 beforeAll(async () => {
@@ -119,7 +120,7 @@ describe('a lookup', () => {
   })
 
   test('of the status is `accepted` until the message is sent', async () => {
-    const slow = await startSimulator({ port: 0 })
+    const slow = await startSimulator({ port: 0, sentMs: HOUR_MS, deliveredMs: HOUR_MS, readMs: HOUR_MS })
     const id = idOf(await postPartner(slow.url, partnerImage(TO)))
     expect(await lookUp(slow.url, id)).toEqual({ status: 'accepted', error_message: null })
     await slow.close()

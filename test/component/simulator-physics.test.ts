@@ -96,11 +96,15 @@ test('holds that end badly: failed, and the template is paused by a webhook of t
 })
 
 test('the budget: shared by the numbers, refused above it, and raised by a webhook', async () => {
-  await physics({ budget: { people: 1, raised_to: 2, raised_after_ms: 300 } })
+  // One that is raised later than any machine takes for two messages, and one whose rise is waited for.
+  await physics({ budget: { people: 1, raised_to: 2, raised_after_ms: 3_600_000 } })
   expect(await send()).toBe('accepted')
   expect(await send({ name: 'code', from: SECOND })).toBe(131048)
+  await physics({ budget: { people: 1, raised_to: 2, raised_after_ms: 300 } })
+  expect(await send()).toBe('accepted')
   await receiver.until(() => told('business_capability_update').length === 1)
   expect(await send({ name: 'code', from: SECOND })).toBe('accepted')
+  expect(await send({ name: 'code', from: SECOND })).toBe(131048)
 })
 
 test('quality: blocks pause the template and hold the number back, each told by webhook', async () => {

@@ -1,6 +1,6 @@
 // Pins: a producer that was asked to stop says so at /readyz before its port closes, and serves everything else until then.
-// Real: Redis, HTTP, a second producer, the metrics port.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+// Real: Redis, HTTP, a second producer, the metrics port. Stood in for: the end of the delay.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { startMetricsPort } from '../../src/start/metrics-port.ts'
@@ -27,7 +27,15 @@ test('a producer that stops is not ready, and takes messages until its port clos
   const tenant = await service.addTenant()
   const producer = await startAnother('1')
   await eventually(async () => (await fetch(`${producer.url}/readyz`)).status === 200, 'it is ready')
+  // The delay ends when the test is done: what it asks meanwhile may take longer.
+  let endDelay = (): void => {}
+  const wait = vi.spyOn(globalThis, 'setTimeout').mockImplementationOnce(((work: () => void) => {
+    endDelay = work
+  }) as typeof setTimeout)
   const closed = producer.close()
+  const [delay] = wait.mock.calls
+  wait.mockRestore()
+  expect(delay).toEqual([expect.any(Function), 1_000])
   const ready = await fetch(`${producer.url}/readyz`)
   expect([ready.status, await ready.json()]).toMatchObject([503, { error: { code: 'stopping' } }])
   expect((await fetch(`${producer.url}/healthz`)).status).toBe(200)
@@ -38,15 +46,21 @@ test('a producer that stops is not ready, and takes messages until its port clos
   })
   // A client that keeps its connections opens the next one elsewhere.
   expect([sent.status, sent.headers.get('connection')]).toEqual([200, 'close'])
+  endDelay()
   await closed
   await expect(fetch(`${producer.url}/healthz`)).rejects.toThrow()
 })
 
 test('without a delay the port closes at once', async () => {
-  const producer = await startAnother('0')
-  const begunAt = performance.now()
-  await producer.close()
-  expect(performance.now() - begunAt).toBeLessThan(1_000 * (await slowness()))
+  const took: number[] = []
+  for (let i = 0; i < 3; i += 1) {
+    const producer = await startAnother('0')
+    const begunAt = performance.now()
+    await producer.close()
+    took.push(performance.now() - begunAt)
+  }
+  // Whatever comes in between only adds to one.
+  expect(Math.min(...took)).toBeLessThan(1_000 * (await slowness()))
 })
 
 test('a delay that would leave no time to stop in order is refused', () => {

@@ -7,6 +7,7 @@ import { runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { slotsOf } from '../support/state/messages.ts'
+import { eventually } from '../support/wait.ts'
 
 const RATE = 10
 
@@ -29,9 +30,13 @@ const set = ({ partnerLane }: Tenant, value: string) =>
 async function gapMs(tenant: Tenant): Promise<number> {
   const ids = await Promise.all(Array.from({ length: 3 }, (_none, n) => sendTo(service, tenant, `+49170000010${n}`)))
   await service.startWorker()
+  // They are kept for seconds only.
+  const [latest, before] = await eventually(async () => {
+    const slots = await slotsOf(service.redis, tenant.partnerLane).all()
+    return slots.length >= ids.length && slots
+  }, 'all have their slots')
   for (const id of ids) await reaches(service, tenant, id, 'read')
   await service.stopWorker()
-  const [latest, before] = await slotsOf(service.redis, tenant.partnerLane).all()
   return (Number(latest) - Number(before)) / 1_000
 }
 

@@ -9,6 +9,8 @@ import { serviceTest } from '../support/fixtures.ts'
 import { inDoubtOn, messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 
+const HOUR_MS = 3_600_000
+
 const test = serviceTest()
 
 test('hundreds of broken records are put off, and the sound one behind them is looked at', async ({
@@ -24,12 +26,12 @@ test('hundreds of broken records are put off, and the sound one behind them is l
   }
   const id = { lane, ulid: newUlid(Date.now()) }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
-  const more = { validUntil: Date.now() + 60_000, campaign: undefined, run: undefined }
+  const more = { validUntil: Date.now() + HOUR_MS, campaign: undefined, run: undefined }
   // Its worker died: it is lost at once.
-  await claim(redis, id, 'AAAAAA', { ...message, ...more }, { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: 60_000 })
+  await claim(redis, id, 'AAAAAA', { ...message, ...more }, { lostAfterMs: 0, evidenceWaitMs: 0, retentionMs: HOUR_MS })
+  const later = Date.now() + 20_000
   await markLane(redis, lane)
   await eventually(async () => (await readMessage(redis, id))?.state === 'unconfirmed', 'the sound one is looked at')
-  const later = Date.now() + 20_000
   const scores = () => Promise.all(broken.map((ulid) => inDoubtOn(redis, lane).timeOf(ulid)))
   await eventually(async () => (await scores()).every((score) => Number(score) > later), 'all are put off')
   expect(await messageRecord(redis, { lane, ulid: broken[0] ?? '' }).isThere()).toBe(true)

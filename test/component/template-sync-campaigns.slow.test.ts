@@ -32,15 +32,19 @@ test('a deleted template is kept as deleted while a campaign names it, and its c
   await setSenderProvider(service.redis, service.lane, { wabaId: '4711' })
   const other = { ...SPRING, name: 'other' }
   await sync([SPRING, other])
-  const { tag } = await service.addPeople(200)
+  // More than it can have sent by the time that the sync ends, on however slow a machine.
+  const { tag } = await service.addPeople(4_000)
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
   expect(await sync([other])).toMatchObject({ removed: 0, kept_deleted: 1 })
   expect(await status()).toBe('DELETED')
   const { state, reason } = await service.show(id)
+  // In the words of the sync or of the worker that sends: on a slow machine the worker may come upon it first.
   expect([state, reason]).toEqual([
     'paused',
-    'template_paused: WhatsApp says that the template spring (en_US) is DELETED.',
+    expect.stringMatching(
+      /^template_paused: (WhatsApp says that the template spring \(en_US\) is DELETED|The template spring is DELETED, not APPROVED)\.$/,
+    ),
   ])
   const refused = await service.request('POST', `/campaigns/${id}/resume`)
   expect(refused.text).toContain('template_not_approved')

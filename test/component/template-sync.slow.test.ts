@@ -273,7 +273,8 @@ describe('with a worker', () => {
   })
 
   test.each([
-    ['Retry-After', { code: 80007, http: 429, retry_after_s: 3 }, 3_000],
+    // Longer than the test takes however slow the machine is: it must not be over while the test looks.
+    ['Retry-After', { code: 80007, http: 429, retry_after_s: 600 }, 600_000],
     ['the usage that WhatsApp tells', { code: 4, http: 400, regain_access_min: 2 }, 120_000],
     ['nothing', { code: 130429, http: 429 }, 300_000],
   ])('a limit is obeyed, by %s, even when a person asks again', async (_, refuse, waitsMs) => {
@@ -283,12 +284,13 @@ describe('with a worker', () => {
     const startedMs = Date.now()
     const synced = { account: tenant.account, wabaId: waba }
     const waits = await askAndWait()
+    const toldMs = Date.now()
     expect(waits).toMatchObject({ state: 'waiting', problem: 'throttled' })
     expect((waits.again_at ?? 0) - startedMs).toBeGreaterThanOrEqual(waitsMs - 500)
-    expect((waits.again_at ?? 0) - startedMs).toBeLessThan(waitsMs + 10_000)
+    expect((waits.again_at ?? 0) - toldMs).toBeLessThan(waitsMs + 1_000)
     await askForSync(service.redis, synced, 'person')
     expect(await dueSyncs(service.redis, startedMs + waitsMs - 1_000, 100)).not.toContainEqual(synced)
-    expect(await dueSyncs(service.redis, startedMs + waitsMs + 10_000, 100)).toContainEqual(synced)
+    expect(await dueSyncs(service.redis, toldMs + waitsMs + 1_000, 100)).toContainEqual(synced)
     expect((await control({})).asked - asked).toBe(1)
   })
 
@@ -324,7 +326,7 @@ describe('with a worker', () => {
   test('a sync whose worker stops in the middle is finished by the next', async () => {
     let isHeld = true
     const stand = await standIn(async (call) => {
-      if (call === 2 && isHeld) await new Promise((resolve) => setTimeout(resolve, 30_000).unref())
+      if (call === 2 && isHeld) await new Promise((resolve) => setTimeout(resolve, 300_000).unref())
       return call === 1 ? { data: [definition('a')], paging: { cursors: { after: 'x' }, next: 'x' } } : { data: [] }
     })
     await stand.serve()

@@ -19,7 +19,7 @@ let isBusy = false
 beforeAll(async () => {
   lanes = await startLaneRedis()
   busy = connectWithRetry(lanes.server.url)
-  await readyOrLate(busy, 10_000)
+  await readyOrLate(busy, 300_000)
   const send = busy.sendCommand
   Reflect.set(busy, 'sendCommand', (...args: Parameters<Redis['sendCommand']>) => {
     if (isBusy && args[0].name === 'hgetall') throw new Error('BUSY Redis is busy running a script.')

@@ -10,8 +10,11 @@ import { waitingOn } from '../support/state/lanes.ts'
 import { intakeJobRecord, intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
 
-/** A busy machine is slow, and this is no promise of speed. */
-const LIMIT_MS = 60_000
+/**
+ * Jobs of a dead worker wait for their locks to run out and for a look at stalled ones, half a minute each. A busy machine is
+ * slow besides, and this is no promise of speed.
+ */
+const LIMIT_MS = 300_000
 
 /** So many that the worker is still at it when it is killed. */
 const JOBS = 1_500
@@ -66,7 +69,7 @@ async function startRig() {
 
     done,
 
-    isBusy: () => eventually(async () => (await done()) > 100, 'the worker is at it'),
+    isBusy: () => eventually(async () => (await done()) > 100, 'the worker is at it', LIMIT_MS),
 
     messages,
 
@@ -117,23 +120,27 @@ testOnRig(
     // Frozen again and again, until it is between the two with some of its jobs. It gets more of them when it has done
     // all before it was frozen there.
     let jobs = JOBS
-    await eventually(async () => {
-      if ((await rig.done()) === jobs) {
-        await rig.addJobs(JOBS)
-        jobs += JOBS
-      }
-      killed.kill('SIGSTOP')
-      if ((await rig.messages()) > (await rig.notedJobs())) return true
-      killed.kill('SIGCONT')
-      return false
-    }, 'a message is accepted and its job does not know')
+    await eventually(
+      async () => {
+        if ((await rig.done()) === jobs) {
+          await rig.addJobs(JOBS)
+          jobs += JOBS
+        }
+        killed.kill('SIGSTOP')
+        if ((await rig.messages()) > (await rig.notedJobs())) return true
+        killed.kill('SIGCONT')
+        return false
+      },
+      'a message is accepted and its job does not know',
+      LIMIT_MS,
+    )
     killed.kill('SIGKILL')
     await killed.ended
 
     const doneByThen = await rig.done()
     await rig.addJobs(MORE_JOBS)
     rig.startWorker()
-    await eventually(async () => (await rig.done()) > doneByThen, 'another worker is at it')
+    await eventually(async () => (await rig.done()) > doneByThen, 'another worker is at it', LIMIT_MS)
     await rig.server.kill9()
     await rig.server.restart()
     await rig.everyOneOnce(jobs + MORE_JOBS)
@@ -152,8 +159,8 @@ testOnRig('a job that was in hand whenever a worker died is refused, and one tha
     const reason = await rig.record(id).field('failedReason')
     return reason === null ? undefined : intakeRefusalSchema.parse(JSON.parse(reason)).code
   }
-  await eventually(async () => (await good.getState()) === 'completed', 'the good one is done')
-  expect(await eventually(() => codeOf(poison.id), 'the poison is refused')).toBe('poison')
+  await eventually(async () => (await good.getState()) === 'completed', 'the good one is done', LIMIT_MS)
+  expect(await eventually(() => codeOf(poison.id), 'the poison is refused', LIMIT_MS)).toBe('poison')
   expect(JSON.stringify(await rig.queue.getJob(poison.id ?? ''))).not.toContain(rig.tenant.apiKey)
   // BullMQ cannot fetch it: the lock of the try must run out and a stalled check come by, twice at most.
   expect(await eventually(() => codeOf(garbage.id), 'the garbage is refused', LIMIT_MS)).toBe('invalid_data')

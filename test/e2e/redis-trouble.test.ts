@@ -9,20 +9,35 @@ import { newDataDir } from '../support/laneway.ts'
 import { slowness } from '../support/machine.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
+import { watchStandstills } from '../support/standstills.ts'
 import { eventually } from '../support/wait.ts'
 
 /** What is promised is 20 s; a busy machine is late to notice. */
 const STOP_LIMIT_MS = 22_000
-/** A number of the simulator's table: accepted at once, answered after two seconds. */
-const ANSWERS_AFTER_2_S = '+15550100301'
+/** How long a message is in flight: longer than it takes to see it there and to kill Redis, shorter than a send may take. */
+const IN_FLIGHT_MS = 8_000
+/** A worker takes a message of one that died for lost after 20 s. */
+const TAKEN_OVER_MS = 300_000
 
 type Part = 'producer' | 'worker'
 
+const DELAYS = { sentMs: 0, deliveredMs: 0, readMs: 86_400_000 }
 let simulator: Simulator
+/** One whose answers take as long as it is told. */
+let slow: Simulator
 beforeAll(async () => {
-  simulator = await startSimulator({ port: 0, sentMs: 0, deliveredMs: 0, readMs: 86_400_000 })
+  simulator = await startSimulator({ port: 0, ...DELAYS })
+  slow = await startSimulator({ port: 0, ...DELAYS })
 })
-afterAll(() => simulator?.close())
+afterAll(async () => {
+  await slow?.close()
+  await simulator?.close()
+})
+
+async function answerAfter(ms: number): Promise<void> {
+  const set = await fetch(`${slow.url}/_control`, { method: 'POST', body: JSON.stringify({ answer_delay_ms: ms }) })
+  expect(set.status).toBe(200)
+}
 
 /** Redis, data folder and whatever is started on them, of one case. */
 interface Rig {
@@ -73,22 +88,25 @@ const hasStarted = (part: TestProcess) =>
 const addressOf = (part: TestProcess) =>
   eventually(async () => /"url":"(http:[^"]+)"/.exec(part.stdout())?.[1], 'it says where it listens', 60_000)
 
-/** Tells it to stop and returns how it ended and after how long. */
+/** Tells it to stop and returns how it ended and after how long. A machine that stands still holds up this process as well. */
 async function stopped(part: TestProcess) {
+  const stood = watchStandstills()
   const from = performance.now()
   part.kill('SIGTERM')
-  return { ...(await part.ended), ms: performance.now() - from }
+  const end = await part.ended
+  stood.stop()
+  return { ...end, ms: performance.now() - from - stood.ms() }
 }
 
 /** An account with one sender and a key, made on the command line. */
-async function account({ env }: Rig): Promise<string> {
+async function account({ env }: Rig, provider = simulator): Promise<string> {
   const cli = async (...args: string[]) => {
     const done = await runCli([...args, '--json'], env)
     expect(done).toMatchObject({ code: 0, stderr: '' })
     return z.looseObject({}).parse(JSON.parse(done.stdout))
   }
   const of = ['--account', String((await cli('accounts', 'create', 'Shop')).id)]
-  const where = ['--provider', 'partner-api', '--base-url', simulator.url, '--token', 'any']
+  const where = ['--provider', 'partner-api', '--base-url', provider.url, '--token', 'any']
   await cli('senders', 'add', ...of, '--number', '+447700900001', ...where)
   return String((await cli('keys', 'create', ...of, '--permissions', 'messages:send,messages:read')).key)
 }
@@ -123,11 +141,13 @@ testOnRig(
   'a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others; when Redis has died idle parts stop in time too',
   async (rig) => {
     const [producer, worker] = [rig.start('producer'), rig.start('worker')]
-    const caller = { base_url: await addressOf(producer), api_key: await account(rig) }
+    const caller = { base_url: await addressOf(producer), api_key: await account(rig, slow) }
     await hasStarted(worker)
-    const id = await sendImage(caller, ANSWERS_AFTER_2_S)
+    await answerAfter(IN_FLIGHT_MS)
+    const id = await sendImage(caller)
     await becomes(caller, id, 'sending')
     await rig.redis.kill9()
+    await answerAfter(0)
     const end = await stopped(worker)
     expect(end).toMatchObject({ code: 0, signal: null })
     expect(end.ms).toBeLessThan(STOP_LIMIT_MS * (await slowness()))
@@ -137,7 +157,7 @@ testOnRig(
     await eventually(async () => (await statusOf(caller, id)) === 'sending', 'Redis is back', 60_000)
     const other = rig.start('worker')
     // It was sent, nobody wrote that down, and at_least_once sends it once more, flagged.
-    await becomes(caller, id, 'delivered')
+    await becomes(caller, id, 'delivered', TAKEN_OVER_MS)
 
     await rig.redis.kill9()
     await expectGoodStops({ worker: other, producer })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { becomes, sendImage, statusOf } from '../support/calls.ts'
+import { becomes, sendImage, sendUnderWay, statusOf } from '../support/calls.ts'
 import { type Demo, demoFile, launchLaneway, startLaneway, testInFolder } from '../support/laneway.ts'
 import { nothingLeft, processesNaming, takePort } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
@@ -34,9 +34,8 @@ testInFolder(
   async ({ dataDir }) => {
     // npm waits for the stop. It finishes what is in flight, and is in order within its 20 s although WhatsApp never answers.
     const first = await startLaneway(dataDir, {}, NPM_START)
-    const slow = await sendImage(first.demo, ANSWERS_AFTER_2_S)
-    const endless = await sendImage(first.demo, NEVER_ANSWERS)
-    for (const id of [slow, endless]) await becomes(first.demo, id, 'sending')
+    await sendUnderWay(first.demo, NEVER_ANSWERS)
+    const slow = await sendUnderWay(first.demo, ANSWERS_AFTER_2_S)
     first.process.kill('SIGTERM')
     expect(await first.process.ended).toEqual({ code: 0, signal: null })
     expect(processesNaming(dataDir)).toEqual([])
@@ -45,8 +44,7 @@ testInFolder(
     const second = await startLaneway(dataDir)
     expect(lasting(second.demo)).toEqual(lasting(first.demo))
     expect(await statusOf(second.demo, slow)).toMatch(/^(sent|delivered)$/)
-    const hanging = await sendImage(second.demo, NEVER_ANSWERS)
-    await becomes(second.demo, hanging, 'sending')
+    const hanging = await sendUnderWay(second.demo, NEVER_ANSWERS)
     // One Ctrl-C arrives twice, from the terminal and from npm; signals close together count as one, later ones do not.
     const presses = setInterval(() => second.process.kill('SIGINT'), 50)
     const ended = await second.process.ended

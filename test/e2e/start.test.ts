@@ -45,6 +45,8 @@ beforeAll(async () => {
   if (other === undefined) throw new Error('unreachable')
   started = other
   demo = await readyDemo(folder.dataDir, started)
+  // It prints its commands after that.
+  await eventually(async () => /^curl .*fetchmessageinfo.*; echo$/m.test(started.stdout()), 'its commands')
 })
 afterAll(async () => {
   await folder.remove()

@@ -22,21 +22,25 @@ testInFolder('a message is followed from its request to the provider', async ({ 
   const sender = startProcess(process.execPath, [join(EXAMPLE, 'send.js')], { LANEWAY_DATA_DIR: dataDir })
   expect(await sender.ended, sender.stderr()).toMatchObject({ code: 0 })
   const [, traceId = '', message = ''] = /^trace (\w+) message (\S+)/.exec(sender.stdout()) ?? []
-  const send = await eventually(
-    async () => spansNamed(laneway.stdout(), 'send').find((span) => span.includes(message)),
-    'the span of the attempt',
-  )
-  const accept = spansNamed(laneway.stdout(), 'accept').find((span) => span.includes(message))
+  // What has come of the output may end in the middle of a line.
+  const output = () => laneway.stdout().slice(0, laneway.stdout().lastIndexOf('\n') + 1)
+  const spanOf = (name: string) =>
+    eventually(
+      async () => spansNamed(output(), name).find((span) => span.includes(message) && /^\}$/m.test(span)),
+      `the span ${name}`,
+    )
+  const [accept, send] = [await spanOf('accept'), await spanOf('send')]
   expect(traceOf(accept)).toBe(traceId)
   expect(traceOf(send)).not.toBe(traceId)
   expect(send.slice(send.indexOf('links:'))).toContain(traceId)
-  expect(spansNamed(laneway.stdout(), 'settle').map(traceOf)).toContain(traceOf(send))
-  const lines = laneway
-    .stdout()
-    .split('\n')
-    .filter((line) => line.startsWith('{"level"'))
-  const logged = lines.flatMap((line) => attempt.safeParse(JSON.parse(line)).data ?? [])
-  expect(logged.find((line) => line.message === message)?.trace_id).toBe(traceOf(send))
+  // They come in no certain order.
+  await expect.poll(() => spansNamed(output(), 'settle').map(traceOf)).toContain(traceOf(send))
+  const logged = () =>
+    output()
+      .split('\n')
+      .filter((line) => line.startsWith('{"level"'))
+      .flatMap((line) => attempt.safeParse(JSON.parse(line)).data ?? [])
+  await expect.poll(() => logged().find((line) => line.message === message)?.trace_id).toBe(traceOf(send))
   laneway.kill('SIGTERM')
   expect(await laneway.ended).toMatchObject({ code: 0 })
 })

@@ -26,7 +26,8 @@ let service: CampaignService
 let admin: string
 let queue: ReturnType<typeof intakeQueue>
 beforeAll(async () => {
-  service = await startCampaigns()
+  // As long as a request may wait for an erasure: after that it is answered 202.
+  service = await startCampaigns({ env: { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' } })
   admin = await service.tenant.key('admin')
   queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })

@@ -65,11 +65,15 @@ test('the first request of any route holds the event loop no longer than others'
   const turns = createTurnReader(notes)
   turns.longest()
   const told: string[] = []
+  const tooLong: string[] = []
   for (const route of DECLARED) {
     const status = await askOnce(ground.url, route, ground.key)
-    told.push(`${route.name}: ${status}, turn ${turns.longest().toFixed(0)} ms`)
+    const turnMs = turns.longest()
+    told.push(`${route.name}: ${status}, turn ${turnMs.toFixed(0)} ms`)
+    // How slow the machine is costs time to find out, and matters only then.
+    if (turnMs >= TURN_MS && turnMs >= TURN_MS * (await cpuSlowness())) tooLong.push(told.at(-1) ?? '')
   }
-  expect(told.filter((each) => Number(/turn (\d+) ms/.exec(each)?.[1]) >= TURN_MS)).toEqual([])
+  expect(tooLong).toEqual([])
   expect(told.filter((each) => each.startsWith('GET /openapi.json: 200'))).toHaveLength(1)
 })
 

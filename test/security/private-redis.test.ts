@@ -21,7 +21,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bareEnvironment } from '../../src/kernel/config.ts'
 import { socketPath } from '../../src/kernel/redis-address.ts'
 import { SecretKeyError, secretKeysOf } from '../../src/kernel/secret-keys.ts'
-import { connectFailFast, readyOrLate } from '../../src/redis/connect.ts'
+import { connectWithRetry } from '../../src/redis/connect.ts'
 import { openDataFolder } from '../../src/start/data-folder.ts'
 import {
   type EmbeddedRedis,
@@ -63,9 +63,8 @@ function listensOnTcp(pid: number): boolean {
 }
 
 async function answers({ url }: EmbeddedRedis): Promise<string> {
-  const redis = connectFailFast(url)
+  const redis = connectWithRetry(url)
   redis.on('error', () => {})
-  await readyOrLate(redis, 5_000)
   return redis.ping().finally(() => redis.disconnect())
 }
 

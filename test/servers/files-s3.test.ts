@@ -14,7 +14,7 @@ import { parseBucketAddress } from '../../src/kernel/bucket-address.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
-import { freePort } from '../testbed/free-port.ts'
+import { freePort, listen } from '../testbed/free-port.ts'
 import { S3_KEYS, type S3Server, startS3Server } from '../testbed/s3-server.ts'
 
 let dir: string
@@ -126,9 +126,7 @@ describe('a bucket that cannot be used', () => {
       socket.on('error', () => {})
       socket.on('data', () => socket.end('HTTP/1.1 507 Insufficient Storage\r\ncontent-length: 0\r\n\r\n'))
     })
-    const port = await freePort()
-    await new Promise<void>((resolve) => full.listen(port, '127.0.0.1', resolve))
-    await awayAt(addressAt(`http://127.0.0.1:${port}`)).finally(() => full.close())
+    await awayAt(addressAt(`http://127.0.0.1:${await listen(full)}`)).finally(() => full.close())
   })
 })
 

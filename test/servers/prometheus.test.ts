@@ -17,9 +17,10 @@ import { keepHeldPlace } from '../../src/portfolios/held-places.ts'
 import { createPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
 import { checkProviderRules } from '../../src/portfolios/rules.ts'
 import { connectWithRetry, type Redis, readyOrLate } from '../../src/redis/connect.ts'
-import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
+import { startProcess, type TestProcess } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { eventually } from '../support/wait.ts'
+import { freePort } from '../testbed/free-port.ts'
 
 const RULES = 'deploy/prometheus/rules.yml'
 const DASHBOARD = 'deploy/grafana/laneway.json'
@@ -48,7 +49,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'laneway-prometheus-'))
   server = await startRedis()
   redis = connectWithRetry(server.url)
-  await readyOrLate(redis, 10_000)
+  await readyOrLate(redis, 300_000)
   queues = openLaneQueues(redis)
   producer = startPart('producer')
   worker = startPart('worker')
@@ -128,8 +129,7 @@ async function startPrometheus(targets: readonly string[]): Promise<string> {
   }
   // JSON is YAML.
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config))
-  const { port, release } = await takePort()
-  await release()
+  const port = await freePort()
   prometheus = startProcess(
     'prometheus',
     [

@@ -12,9 +12,10 @@ import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { imageBody } from '../support/example-messages.ts'
-import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
+import { startProcess, type TestProcess } from '../support/processes.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
+import { freePort } from '../testbed/free-port.ts'
 
 /** Loopback addresses: of the inside, of a client outside, and of those that ask too often. */
 const INSIDE = '127.0.0.10'
@@ -97,10 +98,8 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
   let port: number
   let running: TestProcess
   beforeAll(async () => {
-    const [first, second] = [await takePort(), await takePort()]
-    await Promise.all([first.release(), second.release()])
-    port = first.port
-    running = proxy === 'nginx' ? startNginx(port, second.port) : startCaddy(port)
+    port = await freePort()
+    running = proxy === 'nginx' ? startNginx(port, await freePort()) : startCaddy(port)
     await eventually(
       () =>
         new Promise<boolean>((resolve) => {

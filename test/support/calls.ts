@@ -53,6 +53,20 @@ export async function statusOf({ base_url, api_key }: Caller, id: string): Promi
   return statusAnswer.parse(answer.body).message.status
 }
 
+/** Sends a message to a number that answers late, and returns its id once it is on its way: another one if this looked too late. */
+export async function sendUnderWay(caller: Caller, to: string): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const id = await sendImage(caller, to)
+    const takenUp = async () => {
+      const status = await statusOf(caller, id)
+      return status === 'queued' ? undefined : status
+    }
+    const status = await eventually(takenUp, `${id} is taken up`)
+    if (status === 'sending') return id
+    if (tries === 20) throw new Error(`${id} is ${status}, as all before it`)
+  }
+}
+
 /** Waits until the message has this status. */
 export async function becomes(caller: Caller, id: string, status: string, limitMs = 30_000): Promise<void> {
   await eventually(async () => (await statusOf(caller, id)) === status, `${id} becomes ${status}`, limitMs)

@@ -385,7 +385,7 @@ async function createLife(world: World, lane: number, total: number) {
     },
 
     /** Fan-out, worker and sweep go on, and all is sent, until the campaign does not run any more. */
-    async goOn(limitMs = 60_000): Promise<void> {
+    async goOn(limitMs = 600_000): Promise<void> {
       const stop = new AbortController()
       const limit = setTimeout(() => stop.abort(), limitMs)
       const feeding = (async () => {

@@ -48,7 +48,7 @@ export async function startConsoleWorld(env: Record<string, string> = {}): Promi
   const folder = newDataDir()
   const [{ demo }, browser] = await Promise.all([startLaneway(folder.dataDir, env), startBrowser()])
   const redis = connectWithRetry(demo.redis_url)
-  await readyOrLate(redis, 10_000)
+  await readyOrLate(redis, 300_000)
   const keyWith = async (permissions: readonly Permission[], name: string): Promise<string> =>
     (await createCredential(redis, demo.account_id, [...permissions], Date.now(), 0, name)).secret
   const key = await keyWith(PERMISSIONS, 'Ada at the console')

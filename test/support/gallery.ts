@@ -37,7 +37,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-data-'))
   const redis = connectFailFast(server.url)
   redis.on('error', () => {})
-  await readyOrLate(redis, 30_000)
+  await readyOrLate(redis, 300_000)
   const patient = connectWithRetry(server.url)
   patient.on('error', () => {})
   const moves = openBulkMoves(redis)

@@ -24,7 +24,7 @@ export async function startLaneRedis(): Promise<LaneRedis> {
   const server = await startRedis()
   const redis = connectWithRetry(server.url)
   redis.on('error', () => {})
-  await readyOrLate(redis, 10_000)
+  await readyOrLate(redis, 300_000)
   const queues = openLaneQueues(redis)
   let account: number | undefined
   let lanes = 0

@@ -14,7 +14,7 @@ export function withOwnRedis(take: (redis: Redis, server: TestRedis) => unknown,
     server = await startRedis()
     redis = connect(server.url)
     redis.on('error', () => {})
-    await readyOrLate(redis, 10_000)
+    await readyOrLate(redis, 300_000)
     await take(redis, server)
   })
   afterAll(async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { startChild } from '../testbed/children.ts'
-import { listen } from '../testbed/free-port.ts'
+import { freePort } from '../testbed/free-port.ts'
 import { eventually } from './wait.ts'
 
 /** How a process ended. */
@@ -89,10 +89,12 @@ function kill(pid: number): void {
   }
 }
 
-/** Holds a loopback port, as another program would. */
+/** Holds a loopback port, as another program would. Nothing else gets it once it is released: no connection has such a one. */
 export async function takePort(): Promise<{ port: number; release(): Promise<void> }> {
   const server = createServer()
-  const port = await listen(server)
+  const port = await freePort()
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
   return {
     port,
     async release() {

@@ -1,4 +1,5 @@
 // Pins: claimed messages of a lane leave in the slots of the lane, each in the next one that is its turn.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Deadline, deadlineIn } from '../../src/kernel/deadline.ts'
 import type { Slot } from '../../src/lanes/messages/claim.ts'
@@ -87,7 +88,9 @@ test('a transactional message leaves in the first slot that a campaign has, and 
 
 test('an earlier slot that comes later is used first', async () => {
   const { slots, wait } = lane()
-  const [late, soon] = [slotIn(30), slotIn(5)]
+  // In this order: should the process stand still in between, the late one is later still.
+  const soon = slotIn(5)
+  const late = slotIn(30)
   const first = wait('campaign', late)
   const second = wait('campaign', soon)
   expect((await first).slot).toBe(soon)
@@ -121,23 +124,26 @@ describe('a lane that this worker serves alone', () => {
     const slots = [slotIn(5), slotIn(20), slotIn(35), slotIn(50)]
     const leaving = slots.map((slot) => wait('campaign', slot, { pace: paceOf(80) }))
     standStill(900)
-    const begun = performance.now()
-    expect((await Promise.all(leaving)).map(({ slot }) => slot)).toEqual(slots)
-    expect(performance.now() - begun).toBeLessThan(500)
+    // Should the process stand still once more, this timer does as well: timers that are over fire in their order.
+    const left = await Promise.race([Promise.all(leaving), sleep(500, 'too late' as const)])
+    expect(left === 'too late' ? left : left.map(({ slot }) => slot)).toEqual(slots)
   })
 
   test('lets no more go than a second may hold, however many slots have passed', async () => {
+    vi.useFakeTimers()
     const { wait } = lane()
     const pace = paceOf(10)
     const left: number[] = []
+    const begun = performance.now()
     const leaving = Array.from({ length: 13 }, async (_, n) => {
       await wait('campaign', slotIn(-900 + n), { pace })
-      left.push(performance.now())
+      left.push(performance.now() - begun)
     })
+    await vi.advanceTimersByTimeAsync(2_500)
     await Promise.all(leaving)
     // Eleven at once, the others when the first of these are a second ago.
     expect((left[10] ?? 0) - (left[0] ?? 0)).toBeLessThan(1_000)
-    expect((left[11] ?? 0) - (left[0] ?? 0)).toBeGreaterThan(1_000)
+    expect((left[11] ?? 0) - (left[0] ?? 0)).toBeGreaterThanOrEqual(1_000)
   })
 })
 
@@ -195,6 +201,7 @@ describe('a lane that other workers serve as well', () => {
 
   test('asks for other slots in place of missed ones together, and only as many messages wait for them', async () => {
     const asked: string[][] = []
+    const [one, two, three] = [slotIn(-200_000, true), slotIn(-190_000, true), slotIn(60, true)]
     const other = slotIn(120, true)
     const { wait } = lane({
       others: async (missed) => {
@@ -202,14 +209,16 @@ describe('a lane that other workers serve as well', () => {
         return [other]
       },
     })
-    const [one, two, three] = [slotIn(-1_000, true), slotIn(-900, true), slotIn(60, true)]
-    const left = await Promise.all([one, two, three].map((slot) => wait('campaign', slot)))
+    // However busy the machine is, the other slots are not missed.
+    const pace = { ...PACE, lateMs: 60_000 }
+    const left = await Promise.all([one, two, three].map((slot) => wait('campaign', slot, { pace })))
     // Two slots are over: one message has the third, one the other, and there is none for the last.
     expect(left.map(({ slot }) => slot)).toEqual([three, other, undefined])
     expect(asked).toEqual([[one.name, two.name]])
   })
 
   test('gives more time to a worker that loses slots again and again, so that it sends in the end', async () => {
+    vi.useFakeTimers()
     let exchanges = 0
     const { wait } = lane({
       others: async (missed) => {
@@ -218,8 +227,9 @@ describe('a lane that other workers serve as well', () => {
         return missed.map(() => slotIn(-150, true))
       },
     })
-    const { slot } = await wait('campaign', slotIn(-1_000, true), { pace: { ...PACE, lateMs: 50 } })
-    expect(slot).toBeDefined()
+    const leaving = wait('campaign', slotIn(-1_000, true), { pace: { ...PACE, lateMs: 50 } })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect((await leaving).slot).toBeDefined()
     expect(exchanges).toBeLessThanOrEqual(3)
   })
 
@@ -365,12 +375,13 @@ test('nothing leaves once its claim is over, also by the wall clock alone', asyn
 })
 
 test('a request has as long to leave as its claim and its answer are good for, and on a shared lane as its pace says', async () => {
+  // Each is good for longer than a machine stands still.
   const shared = slotIn(20, true)
-  const pace = { ...PACE, lateMs: 300 }
-  expect(await lane().wait('campaign', shared, { pace })).toMatchObject({ leaveBy: shared.atMs + 300 })
-  const until = deadlineIn(100)
+  const pace = { ...PACE, lateMs: 60_000 }
+  expect(await lane().wait('campaign', shared, { pace })).toMatchObject({ leaveBy: shared.atMs + 60_000 })
+  const until = deadlineIn(60_000)
   expect(await lane().wait('campaign', slotIn(0), { until })).toMatchObject({ leaveBy: until.steadyMs })
-  const wantedUntil = deadlineIn(100)
+  const wantedUntil = deadlineIn(60_000)
   expect(await lane().wait('campaign', slotIn(0), { wantedUntil })).toMatchObject({ leaveBy: wantedUntil.steadyMs })
 })
 
@@ -406,7 +417,7 @@ test('while as many as a second may hold wait for their connections, no other on
 })
 
 describe('when the clock of Redis is set back by a minute', () => {
-  /** Slots by a clock of which `setBack` is told, and claims as they are made, good for 5 s. */
+  /** Slots by a clock of which `setBack` is told, and claims as they are made, good for half of the minute. */
   function world() {
     let offMs = 0
     const { slots, wait } = lane({ clock: { ours: (_lane, redisMs) => redisMs + offMs } })
@@ -417,7 +428,7 @@ describe('when the clock of Redis is set back by a minute', () => {
       },
       claim: (of: MessageClass, inMs: number) => {
         const atMs = performance.now() + inMs - offMs
-        return wait(of, { name: `${atMs}`, atMs, nowMs: atMs }, { until: deadlineIn(5_000) })
+        return wait(of, { name: `${atMs}`, atMs, nowMs: atMs }, { until: deadlineIn(30_000) })
       },
     }
   }
@@ -444,7 +455,7 @@ describe('when the clock of Redis is set back by a minute', () => {
     setBack()
     const left = claim('campaign', 10)
     const latestAt = slots.latestAt()
-    expect(latestAt).toBeLessThan(performance.now() + 5_000)
+    expect(latestAt).toBeLessThan(performance.now() + 30_000)
     expect(await claim('campaign', 70_000)).toEqual(BACK)
     expect(slots.latestAt()).toBe(latestAt)
     expect((await left).slot).toBeDefined()

@@ -27,7 +27,8 @@ test('ids of one lane sort by their time', () => {
 
 test('ids and attempts of one moment differ', () => {
   expect(new Set(Array.from({ length: 10_000 }, () => newUlid(1))).size).toBe(10_000)
-  expect(new Set(Array.from({ length: 1_000 }, () => newAttemptId())).size).toBe(1_000)
+  // Of 30 random bits: two of a thousand would be the same in one run of two thousand.
+  expect(new Set(Array.from({ length: 20 }, () => newAttemptId())).size).toBe(20)
   expect(newAttemptId()).toMatch(/^[0-9A-HJKMNP-TV-Z]{6}$/)
 })
 

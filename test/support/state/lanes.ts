@@ -197,10 +197,15 @@ export async function serversOf(redis: Redis, lanes: readonly number[], pids: re
 }
 
 /** What workers have read of the lane and not claimed was read so long ago that they are taken for dead. */
-export async function readLongAgo(redis: Redis, lane: number): Promise<void> {
+export const readLongAgo = (redis: Redis, lane: number): Promise<void> => readLater(redis, lane, -60_000)
+
+/** They are not taken for dead, however long the test stands still. */
+export const readForLong = (redis: Redis, lane: number): Promise<void> => readLater(redis, lane, 3_600_000)
+
+async function readLater(redis: Redis, lane: number, byMs: number): Promise<void> {
   const key = laneReadersKey(lane)
   for (const [worker, read] of Object.entries(await redis.hgetall(key))) {
     const [ms = '0', ...rest] = read.split(' ')
-    await redis.hset(key, worker, [Number(ms) - 60_000, ...rest].join(' '))
+    await redis.hset(key, worker, [Number(ms) + byMs, ...rest].join(' '))
   }
 }

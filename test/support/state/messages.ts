@@ -57,6 +57,14 @@ export const uploadOf = (redis: Redis, { lane, hash }: { lane: number; hash: str
 export const uploadLeaseOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
   valueAt(redis, mediaUploadKeys(lane, hash).lease)
 
+/** How many uploads of a content to the number of a lane have failed lately. */
+export const uploadFailuresOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
+  valueAt(redis, mediaUploadKeys(lane, hash).failures)
+
+/** That an upload which has failed is not tried again yet. */
+export const uploadBackoffOf = (redis: Redis, { lane, hash }: { lane: number; hash: string }) =>
+  valueAt(redis, mediaUploadKeys(lane, hash).backoff)
+
 /** What stands for a received message in the names of what is kept about it. */
 export const receivedName = inboundDigest
 
