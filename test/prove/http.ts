@@ -1,5 +1,6 @@
 // One HTTP exchange of the proof's own client: what came back, or why nothing did.
 import { Agent, request } from 'undici'
+import { pause } from './wait.ts'
 
 export type HttpAnswer = { status: number; body: unknown } | { status: 0; error: string }
 
@@ -20,8 +21,19 @@ export async function postJson(
   })
 }
 
-export const getJson = (url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> =>
-  exchange('GET', url, undefined, headers)
+/** A producer whose Redis is away, or late on a busy machine, says to ask again: so it is asked for so long. */
+const ASKED_AGAIN_MS = 60_000
+const AGAIN_EVERY_MS = 500
+
+/** The answer, of several if the first says to ask again. */
+export async function getJson(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
+  const until = performance.now() + ASKED_AGAIN_MS
+  for (;;) {
+    const answer = await exchange('GET', url, undefined, headers)
+    if (answer.status !== 503 || performance.now() >= until) return answer
+    await pause(AGAIN_EVERY_MS)
+  }
+}
 
 async function exchange(
   method: 'GET' | 'POST',

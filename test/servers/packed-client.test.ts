@@ -57,6 +57,7 @@ test('the tarball holds the built client and nothing else', () => {
   // Of the service only how to connect to Redis.
   expect(dist.filter((file) => /^service\b.*\.js$/.test(file)).sort()).toEqual([
     'service/kernel/redis-address.js',
+    'service/kernel/running-time.js',
     'service/redis/connect.js',
     'service/redis/connections.js',
     'service/redis/errors.js',
