@@ -2,8 +2,9 @@
 // trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
 import type { Redis } from './connect.ts'
 
-/** Background batches are spread over this many moments. */
-const PHASES = 8
+/** Background batches are spread over moments of so many groups, up to eight: all of 300 lanes at once held up what waits for its slot. */
+const GROUPS_AT_ONCE = 40
+const MOST_PHASES = 8
 /**
  * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often,
  * and with three times as many or more a third as often.
@@ -29,8 +30,8 @@ interface Batch<Item, Result> {
  * Makes a function that takes a step of one thing together with all others of the same `group`, and calls `done` with what came of
  * it. `take` takes many and resolves to a result for each, in their order; a result that is an Error is of that one alone.
  *
- * With `waitMs`, for steps that nobody awaits, groups are taken that often, an eighth of them at a time: all at once held up
- * what waits for its slot by some 20 ms at 300 lanes.
+ * With `waitMs`, for steps that nobody awaits, groups are taken that often, many of them at the same moments: what they write leaves in
+ * one write, and Redis syncs its file once for all of them.
  */
 export function gatherSteps<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
@@ -103,6 +104,7 @@ export function createBatcher<Item, Result = unknown>(
 
 function msUntilDue(group: number, groups: number, waitMs: number): number {
   const rounds = Math.min(LEAST_OFTEN, Math.max(1, Math.floor(groups / MANY_GROUPS)))
-  const phaseMs = ((group % PHASES) / PHASES) * waitMs
+  const phases = Math.min(MOST_PHASES, Math.ceil((groups + 1) / GROUPS_AT_ONCE))
+  const phaseMs = ((group % phases) / phases) * waitMs
   return rounds * waitMs - ((performance.now() + phaseMs) % waitMs)
 }

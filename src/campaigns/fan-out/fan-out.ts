@@ -12,6 +12,7 @@ import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
+import { sharedTickBefore } from '../../kernel/shared-ticks.ts'
 import { traceRound } from '../../kernel/tracing.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
@@ -205,7 +206,8 @@ async function supply(
     if (isIdle || isWanted) break
     // Its end is waited for.
     const pauseMs = next < campaign.total ? roundMs(rate) : SHORTEST_ROUND_MS
-    await sleep(pauseMs, undefined, { signal: stopped }).catch(() => {})
+    const now = performance.now()
+    await sleep(sharedTickBefore(now + pauseMs, now) - now, undefined, { signal: stopped }).catch(() => {})
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })

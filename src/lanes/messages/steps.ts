@@ -196,7 +196,7 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
  * How often sent messages are settled; a third as often with hundreds of lanes (batcher.ts). Until then their records say `sending`, as
  * if the process had died before settling them.
  */
-const SETTLE_MS = 80
+const SETTLE_MS = 100
 
 const stepsNow = createBatcher(writeSteps)
 const sentLater = gatherSteps(writeSent, SETTLE_MS)

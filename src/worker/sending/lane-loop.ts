@@ -11,6 +11,7 @@
 // So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts); on a machine that is
 // late also what is made up for at once (MOST_PAST_MS, model/messages/pace.ts).
+import { sharedTickBefore } from '../../kernel/shared-ticks.ts'
 import { DAY_MS } from '../../kernel/time-units.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
 import { type Known, nextTake, TICK_MS } from './next-take.ts'
@@ -134,8 +135,9 @@ export function createLaneLoop(deps: {
   }
 
   function waitUntil(at: number): void {
-    const tick = Math.ceil(at / TICK_MS) * TICK_MS
-    mode = { name: 'waiting', at, timer: setTimeout(goOn, Math.max(0, tick - performance.now())) }
+    const now = performance.now()
+    const tick = Math.ceil(sharedTickBefore(at, now) / TICK_MS) * TICK_MS
+    mode = { name: 'waiting', at, timer: setTimeout(goOn, Math.max(0, tick - now)) }
   }
 
   async function take(next: Take, dueAt: number, hasTurn: boolean): Promise<void> {

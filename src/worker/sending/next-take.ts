@@ -23,7 +23,7 @@ const SLOW_AHEAD_MS = 480
 const TIMES_SLOW = 3
 const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
-/** Lanes are read only at multiples of this, all at the same times: their steps leave in one write to Redis. */
+/** Lanes are read only at multiples of this, and at shared ticks (kernel/shared-ticks.ts) where they may be read a moment earlier. */
 export const TICK_MS = 10
 /** Most messages in one step. */
 const MOST = 100
