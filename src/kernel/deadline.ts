@@ -14,8 +14,12 @@ export const deadlineIn = (ms: number): Deadline => ({
   wallMs: Date.now() + 1 + ms,
 })
 
-/** Whether it is past. A wall clock that is set ahead ends it early. */
-export const isOver = ({ steadyMs, wallMs }: Deadline): boolean => performance.now() >= steadyMs || Date.now() >= wallMs
+/** Now by both clocks. */
+export const bothClocks = (): Deadline => ({ steadyMs: performance.now(), wallMs: Date.now() })
+
+/** Whether it is past, at `now`. A wall clock that is set ahead ends it early. */
+export const isOver = ({ steadyMs, wallMs }: Deadline, now = bothClocks()): boolean =>
+  now.steadyMs >= steadyMs || now.wallMs >= wallMs
 
 /** Waits until the work is over, but no longer than `limitMs`; the work itself goes on. */
 export async function waitAtMost(limitMs: number, work: Promise<unknown>): Promise<void> {

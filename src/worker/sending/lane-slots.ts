@@ -10,7 +10,7 @@
 // While other workers serve the lane, a slot is lost once it has passed by more than a request may be late; a worker that loses
 // slots again and again gets more time for each next one, or it would exchange slots for ever. A worker that is alone uses a
 // slot however late. Either way the limits of the pace hold (pace-gate.ts).
-import { type Deadline, isOver } from '../../kernel/deadline.ts'
+import { bothClocks, type Deadline, isOver } from '../../kernel/deadline.ts'
 import type { Slot } from '../../lanes/messages/claim.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Pace } from '../../model/messages/pace.ts'
@@ -251,7 +251,9 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.timerAt = Number.POSITIVE_INFINITY
     const { pace, slots } = this
     if (pace === undefined) return
-    const now = performance.now()
+    // Read once for all that leave now: read for each, the clocks took a fiftieth of the worker's time.
+    const clocks = bothClocks()
+    const now = clocks.steadyMs
     const isShared = now < this.sharedUntil
     const lateMs = this.lateMs()
     const missed: Slot[] = []
@@ -273,12 +275,12 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
         missed.push(slot)
         continue
       }
-      if (next.wantedUntil.steadyMs <= slotAt || isOver(next.wantedUntil)) {
+      if (next.wantedUntil.steadyMs <= slotAt || isOver(next.wantedUntil, clocks)) {
         if (slotAt - CHECK_AHEAD_MS > now + TIMER_MS) break
         void this.check(this.takeDoubtful(Math.max(now, slotAt) + CHECK_AHEAD_MS))
         continue
       }
-      if (isOver(next.until)) {
+      if (isOver(next.until, clocks)) {
         this.lineOf(next).shift()
         this.deps.returnToLane(next)
         continue
