@@ -61,7 +61,7 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'status':
       // Half of the attempts are recorded in the short step.
       if (each.status === 'sent' && each.attempt !== 'BBBBBB') {
-        const sent = { id, attempt: each.attempt, providerId: `wamid.${each.attempt}`, firstPollMs: 1 }
+        const sent = { id, attempt: each.attempt, providerId: `wamid.${each.attempt}`, hasJob: true, firstPollMs: 1 }
         const [written] = await writeSent(redis, [sent])
         if (classOfSent(written) !== undefined) return { verdict: 'done', state: 'sent' }
         const [verdict, letter] = longReply.parse(written)

@@ -98,9 +98,10 @@ const claimAll = ({ claims, last }: Waiting, way: 'short' | 'long') =>
 const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
   results.map((result) => (result instanceof Error ? result : { ...result, slot: 'slot' in result }))
 
-const sent = ({ id, attempt }: Claim): Promise<void> =>
+const sent = ({ id, attempt, waitsAs }: Claim): Promise<void> =>
   new Promise((resolve, reject) => {
-    const how = { providerId: `wamid.${attempt}`, firstPollMs: attempt.endsWith('0') ? undefined : 60_000 }
+    const firstPollMs = attempt.endsWith('0') ? undefined : 60_000
+    const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs }
     recordSent(world.redis, id, attempt, how, (error) => (error ? reject(error) : resolve()))
   })
 

@@ -15,7 +15,7 @@ import { NotReplicatedError } from '../../redis/replication.ts'
 import { isUnreplicated } from '../../redis/replies.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
 import { countedClassOf, countedClassSchema, stateSchema } from './record-format.ts'
-import { classOfSent, writeSent } from './write-sent.ts'
+import { classOfSent, type Sent, writeSent } from './write-sent.ts'
 import { type StepArguments, writeSteps } from './write-steps.ts'
 
 const stepReply = z.union([
@@ -127,7 +127,7 @@ export function recordSent(
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: { providerId: string; firstPollMs: number | undefined },
+  how: Pick<Sent, 'providerId' | 'hasJob' | 'firstPollMs'>,
   done: (error: Error | undefined) => void,
 ): void {
   sentLater(redis, id.lane, { id, attempt, ...how }, (taken) => {

@@ -16,6 +16,8 @@ export interface Sent {
   id: MessageId
   attempt: string
   providerId: string
+  /** It waited as a job, which goes now. One that waited as a place of its campaign has none. */
+  hasJob: boolean
   /** Until the first status poll, if the message is to be polled. */
   firstPollMs: number | undefined
 }
@@ -34,8 +36,8 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
     jobs: laneJobKey(lane, ''),
     ids: messageId(lane, ''),
   }
-  const each = messages.map(({ id: { ulid }, attempt, providerId, firstPollMs }) => ({
-    args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), firstPollMs },
+  const each = messages.map(({ id: { ulid }, attempt, providerId, hasJob, firstPollMs }) => ({
+    args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), hasJob, firstPollMs },
   }))
   const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }))
   const others = messages.filter((_message, i) => isOther(replies[i]))

@@ -205,14 +205,15 @@ export function isSimplySent({ entry, counted, isProbe }: Candidate, outcome: Ou
  */
 export function settleSent(
   { redis, backoff, refusals, followByPolling }: SettleDeps,
-  { id, attempt, message, entry }: Candidate,
+  { id, attempt, message, entry, waitsAs }: Candidate,
   { providerId }: Of<'sent'>,
   done: (error: Error | undefined) => void,
 ): void {
   backoff.over(id.lane)
   noteSent(refusals, id, message.run)
   const isPolled = entry.provider.poll !== undefined
-  recordSent(redis, id, attempt, { providerId, firstPollMs: isPolled ? FIRST_POLL_MS : undefined }, (error) => {
+  const how = { providerId, hasJob: waitsAs === 'job', firstPollMs: isPolled ? FIRST_POLL_MS : undefined }
+  recordSent(redis, id, attempt, how, (error) => {
     if (error === undefined && isPolled) followByPolling(id.lane)
     done(error)
   })

@@ -18,6 +18,7 @@
 --   acceptedAt   ms
 --   attempt      id of the attempt
 --   sentAs       the provider's id of the message
+--   hasJob       whether it waited as a job, which goes now; one that waited as a place has none
 --   firstPollMs? until the first status poll; none without it
 -- Output: of each {'sent', letter of its class}; {'other'} of one of which more is known: nothing was written, message-step.lua takes its
 -- step; {'error', text} of one that failed
@@ -35,7 +36,7 @@ local settled, toPoll, ended, endedIds = {}, {}, {}, {}
 gathered = {}
 
 local function take(i)
-  local ulid, acceptedAt, attempt, sentAs, firstPollMs = unpack(each[i], 1, 5)
+  local ulid, acceptedAt, attempt, sentAs, hasJob, firstPollMs = unpack(each[i], 1, 6)
   local record, id = records .. ulid, ids .. ulid
   local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.run, FIELD.class, FIELD.to, FIELD.tries,
     FIELD.repeats, FIELD.problem, FIELD.payload, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
@@ -59,7 +60,7 @@ local function take(i)
     toPoll[#toPoll + 1] = now + firstPollMs
     toPoll[#toPoll + 1] = ulid
   end
-  ended[#ended + 1], endedIds[#endedIds + 1] = job, id
+  if hasJob then ended[#ended + 1], endedIds[#endedIds + 1] = job, id end
   return { 'sent', f[5] or '' }
 end
 
@@ -70,8 +71,7 @@ writeEvents()
 redis.call('ZREM', inDoubt, unpack(settled))
 if #toPoll > 0 then redis.call('ZADD', polls, unpack(toPoll)) end
 writeGathered(campaigns)
--- A message that waited as a place has no job.
-if redis.call('DEL', unpack(ended)) > 0 then
+if #ended > 0 and redis.call('DEL', unpack(ended)) > 0 then
   for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end
 end
 return results
