@@ -1,24 +1,21 @@
 // Limits by the time that this process has run. While it stands still, as on a busy machine or in a suspended one, what it waits for may
 // come; timers that are due then fire before it is read.
 
-/** A timer that fires this late shows that the process stood still. */
-const STILL_MS = 50
+/** The limit is counted in so many parts, each of which counts as much as it should have taken, however late it ends. */
+const PARTS = 8
 
 /**
- * Calls `over` once this process has run for `limitMs`, after it has read what had come by then. Time in which it stood still is given
- * back once, up to `limitMs`. Returns what cancels it.
+ * Calls `over` once this process has run for `limitMs`, after it has read what had come by then. Returns what cancels it.
  */
 export function afterRunning(limitMs: number, over: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined
-  const dueAt = performance.now() + limitMs
-  const readFirst = (): void => {
-    immediate = setImmediate(over)
+  let left = PARTS
+  const ended = (): void => {
+    left -= 1
+    if (left > 0) timer = setTimeout(ended, limitMs / PARTS)
+    else immediate = setImmediate(over)
   }
-  let timer = setTimeout(() => {
-    const lateMs = performance.now() - dueAt
-    if (lateMs < STILL_MS) readFirst()
-    else timer = setTimeout(readFirst, Math.min(lateMs, limitMs))
-  }, limitMs)
+  let timer = setTimeout(ended, limitMs / PARTS)
   return () => {
     clearTimeout(timer)
     clearImmediate(immediate)

@@ -115,12 +115,19 @@ test('a lane is fed half of a second at a time, and no more than a quarter of a 
   ])
 })
 
-describe('the rounds of a fan-out', () => {
-  test('come often enough that many of them pass before its lane runs dry', () => {
-    expect([roundMs(1), roundMs(80), roundMs(1_000), roundMs(2_500), roundMs(100_000)]).toEqual([
-      250, 250, 250, 125, 100,
-    ])
-  })
+test('the rounds of a fan-out come often enough to keep its lane busy, however many campaigns wait there', () => {
+  for (const [rate, running, ms] of [
+    [1, 1, 250],
+    [80, 1, 250],
+    [80, 2, 250],
+    [300, 30, 100],
+    [1_000, 30, 100],
+    [2_500, 1, 250],
+    [100_000, 1, 100],
+  ] as const) {
+    expect(roundMs(rate, running), `${rate} a second, ${running} campaigns`).toBe(ms)
+    expect((windowOf(rate, running) * 1_000) / ms).toBeGreaterThanOrEqual(Math.min(rate, WIDEST_WINDOW))
+  }
 })
 
 describe('the pace', () => {

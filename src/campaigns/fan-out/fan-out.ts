@@ -205,7 +205,7 @@ async function supply(
     // Do not pause while another job waits for this slot.
     if (isIdle || isWanted) break
     // Its end is waited for.
-    const pauseMs = next < campaign.total ? roundMs(rate) : SHORTEST_ROUND_MS
+    const pauseMs = next < campaign.total ? roundMs(rate, running) : SHORTEST_ROUND_MS
     const now = performance.now()
     await sleep(sharedTickBefore(now + pauseMs, now) - now, undefined, { signal: stopped }).catch(() => {})
   }

@@ -30,14 +30,15 @@ export function portionOf(rate: number, running = 1): number {
   return Math.min(most, Math.max(1, Math.floor(rate * PORTION_SECONDS)))
 }
 
-/** A fan-out looks at what has come of its campaign at least this often, and more often where its lane would run dry. */
+/** A fan-out looks at what has come of its campaign at least this often, and more often where its part of the lane would run dry. */
 const LONGEST_ROUND_MS = 250
 export const SHORTEST_ROUND_MS = 100
-const ROUNDS_IN_WINDOW = 16
+/** Each round may feed no more than a window. */
+const ROUNDS_IN_WINDOW = 4
 
-/** How long (ms) a fan-out that keeps a lane of `rate` per second supplied waits for its next round. */
-export function roundMs(rate: number): number {
-  const windowMs = (windowOf(rate, 1) / rate) * 1_000
+/** How long (ms) a fan-out waits for its next round, on a lane of `rate` per second on which `running` campaigns run. */
+export function roundMs(rate: number, running: number): number {
+  const windowMs = (windowOf(rate, running) / rate) * 1_000
   return Math.min(LONGEST_ROUND_MS, Math.max(SHORTEST_ROUND_MS, windowMs / ROUNDS_IN_WINDOW))
 }
 
