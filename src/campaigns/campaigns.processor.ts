@@ -11,6 +11,7 @@ import {
 } from '../jobs/campaigns.ts'
 import type { Log } from '../kernel/log.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
+import { SharedMoments } from '../kernel/shared-ticks.ts'
 import { closeWorker, endOwn, type Job, type OwnEnd, openWorker, type Worker } from '../lanes/bullmq/worker.ts'
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { idOf } from '../recipients/campaigns.ts'
@@ -47,6 +48,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
   // Each campaign that is fed waits on it, and there may be hundreds: Node would warn of a leak at eleven.
   setMaxListeners(0, stopping.signal)
   const localStates = createLocalStates()
+  const moments = new SharedMoments()
   const accounts = new Map<number, number>()
   /** Campaigns that this process feeds now, by their ids. */
   const fed = new Set<string>()
@@ -77,7 +79,7 @@ export function startCampaignJobs(deps: FanOutDeps & PreflightDeps) {
         return end === 'again' ? { kind: 'waits', ms: 1 } : { kind: 'done' }
       }
       fed.add(idOf(id))
-      const end = await fanOut(deps, id, epoch, stopping.signal, { localStates, isWanted: shares.isWanted })
+      const end = await fanOut(deps, id, epoch, stopping.signal, { localStates, isWanted: shares.isWanted, moments })
       return end === 'over' ? { kind: 'done' } : { kind: 'waits', ms: end.nextMs }
     } finally {
       if (kind === 'fan-out') fed.delete(idOf(id))

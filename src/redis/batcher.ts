@@ -1,5 +1,6 @@
 // A batcher of steps: those of one lane in the same event-loop tick go to Redis as one script call, which costs one round
 // trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
+import { SharedMoments } from '../kernel/shared-ticks.ts'
 import type { Redis } from './connect.ts'
 
 /** Background batches are spread over moments of so many groups, up to eight: all of 300 lanes at once held up what waits for its slot. */
@@ -38,6 +39,7 @@ export function gatherSteps<Item, Result = unknown>(
   waitMs = 0,
 ): (redis: Redis, group: number, item: Item, done: Done<Result>) => void {
   const open = new WeakMap<Redis, Map<number, Batch<Item, Result>>>()
+  const moments = new SharedMoments()
 
   async function takeAll(redis: Redis, { items, done }: Batch<Item, Result>): Promise<void> {
     let results: readonly (Result | Error)[] = []
@@ -74,11 +76,11 @@ export function gatherSteps<Item, Result = unknown>(
         if (all.get(group) === begun) all.delete(group)
         void takeAll(redis, begun)
       }
-      const timer = waitMs === 0 ? undefined : setTimeout(due, msUntilDue(group, groups.size, waitMs))
       if (waitMs === 0) setImmediate(due)
       else {
+        const cancel = moments.at(dueAt(group, groups.size, waitMs), due)
         begun.full = () => {
-          clearTimeout(timer)
+          cancel()
           due()
         }
       }
@@ -102,9 +104,10 @@ export function createBatcher<Item, Result = unknown>(
     })
 }
 
-function msUntilDue(group: number, groups: number, waitMs: number): number {
+/** When the steps of a group are due (`performance.now()`). */
+function dueAt(group: number, groups: number, waitMs: number): number {
   const rounds = Math.min(LEAST_OFTEN, Math.max(1, Math.floor(groups / MANY_GROUPS)))
   const phases = Math.min(MOST_PHASES, Math.ceil((groups + 1) / GROUPS_AT_ONCE))
   const phaseMs = ((group % phases) / phases) * waitMs
-  return rounds * waitMs - ((performance.now() + phaseMs) % waitMs)
+  return (Math.floor((performance.now() + phaseMs) / waitMs) + rounds) * waitMs - phaseMs
 }

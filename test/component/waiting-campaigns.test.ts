@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fanOut } from '../../src/campaigns/fan-out/fan-out.ts'
 import { createLocalStates } from '../../src/campaigns/fan-out/local-state.ts'
 import { openFolder } from '../../src/files/folder.ts'
+import { SharedMoments } from '../../src/kernel/shared-ticks.ts'
 import { parsePlace } from '../../src/lanes/places.ts'
 import { silentLog } from '../support/app.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -41,6 +42,7 @@ async function turns(count: number): Promise<number[][]> {
       const end = await fanOut({ redis, files: openFolder(config.dataDir), config, log: silentLog }, id, 1, stop, {
         localStates,
         isWanted: () => true,
+        moments: new SharedMoments(),
       })
       own.push(end === 'over' ? 0 : end.nextMs)
     }
@@ -63,7 +65,7 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
   const { redis, config, lane } = service
   const others = Object.fromEntries(Array.from({ length: 300 - CAMPAIGNS }, (_, i) => [2_000_000 + i, 'running']))
   await activeCampaignsOn(redis, lane).change(others)
-  const slice = { localStates: createLocalStates(), isWanted: () => true }
+  const slice = { localStates: createLocalStates(), isWanted: () => true, moments: new SharedMoments() }
   const stop = new AbortController().signal
   const waits = []
   for (let n = 0; n < 3; n += 1) {

@@ -27,6 +27,7 @@ import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../s
 import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
+import { SharedMoments } from '../../src/kernel/shared-ticks.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
 import { deadLetter, readNext } from '../../src/lanes/jobs.ts'
@@ -200,7 +201,7 @@ async function createLife(world: World, lane: number, total: number) {
   /** One turn of the fan-out after the other, with the waits between them. */
   async function feedOn(connection: Redis, stop: AbortSignal): Promise<'again' | 'over'> {
     const { epoch } = await record()
-    const slice = { localStates: createLocalStates(), isWanted: () => false }
+    const slice = { localStates: createLocalStates(), isWanted: () => false, moments: new SharedMoments() }
     for (;;) {
       const end = await fanOut(
         { redis: connection, files: config.files, config, log: silentLog },

@@ -1,9 +1,11 @@
 // What a worker sends with, with a WhatsApp that the test plays.
+
 import type { Sender } from '../../src/accounts/senders.ts'
 import { createCampaignRefusals } from '../../src/campaigns/fan-out/circuit-breaker.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { FileStore } from '../../src/files/store.ts'
 import { type Config, loadConfig } from '../../src/kernel/config.ts'
+import { SharedMoments } from '../../src/kernel/shared-ticks.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
 import type { CallEnd } from '../../src/model/messages/outcome.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
@@ -126,7 +128,10 @@ export const sendAlone = (deps: SendDeps, message: Candidate): Promise<AttemptEn
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {
   const limits = createInFlightLimits(most)
-  return { ...serveLane(deps, lane, { limits, turns: new TakeTurns(), noteMoved: () => {} }), idle: limits.idle }
+  return {
+    ...serveLane(deps, lane, { limits, turns: new TakeTurns(), moments: new SharedMoments(), noteMoved: () => {} }),
+    idle: limits.idle,
+  }
 }
 
 /** Answers every message so. */

@@ -1,6 +1,8 @@
 // Pins: how often a lane is read: when it is woken, as far ahead as its pace goes, and not at all while nothing can come
 // of it. Stood in for: the lane.
+
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { SharedMoments } from '../../src/kernel/shared-ticks.ts'
 import { createLaneLoop, type LaneLoop } from '../../src/worker/sending/lane-loop.ts'
 import type { Take, Taken } from '../../src/worker/sending/take.ts'
 import { TakeTurns } from '../../src/worker/sending/take-turns.ts'
@@ -31,6 +33,7 @@ function served(
   loop = createLaneLoop({
     inFlightLimit: { available: left, running: () => 200 - left() },
     turns,
+    moments: new SharedMoments(),
     latestSlotAt,
     gapMs: () => gapMs,
     take: async (take) => {
@@ -103,7 +106,7 @@ test('a lane without room is read when a place is free, and no place makes one r
   expect(lane.takes).toHaveLength(1)
 })
 
-test('a place that comes free makes a lane read no sooner than its slots do, nor between two ticks', async () => {
+test('a place that comes free makes a lane read no sooner than at the shared tick before its slots do', async () => {
   let latestAt = 0
   const at: number[] = []
   const lane = served(
@@ -117,15 +120,50 @@ test('a place that comes free makes a lane read no sooner than its slots do, nor
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(at).toHaveLength(1)
-  // A quarter of 250 ms is left 146 ms later, which is no tick.
-  for (let ms = 0; ms < 149; ms += 1) {
+  // A quarter of 250 ms is left 146 ms later. All lanes begin together at 100 ms.
+  for (let ms = 0; ms < 99; ms += 1) {
     await vi.advanceTimersByTimeAsync(1)
     lane.loop.freed()
   }
   expect(at).toHaveLength(1)
   await vi.advanceTimersByTimeAsync(10)
   expect(at).toHaveLength(2)
-  expect((at[1] ?? 0) % 10).toBe(0)
+  expect((at[1] ?? 0) % 50).toBe(0)
+})
+
+test('lanes that are due at different moments begin together, in one turn of the event loop', async () => {
+  const moments = new SharedMoments()
+  const begun: { lane: number; at: number; turn: number }[] = []
+  let turn = 0
+  const loops = [12.5, 13, 14, 15].map((gapMs, lane) => {
+    let latestAt = 0
+    return createLaneLoop({
+      inFlightLimit: { available: () => 200, running: () => 0 },
+      ...{ turns: new TakeTurns(), moments, latestSlotAt: () => latestAt, gapMs: () => gapMs, failed: () => {} },
+      take: async ({ most }) => {
+        begun.push({ lane, at: performance.now(), turn })
+        latestAt = Math.max(latestAt, performance.now()) + most * gapMs
+        setImmediate(() => {
+          turn += 1
+        })
+        return { ...EMPTY, hasMore: true }
+      },
+    })
+  })
+  for (const each of loops) {
+    await vi.advanceTimersByTimeAsync(7)
+    each.wake()
+  }
+  await vi.advanceTimersByTimeAsync(2_000)
+  for (const each of loops) each.stop()
+  const later = begun.filter(({ at }) => at > 500)
+  expect(later.length).toBeGreaterThan(20)
+  for (const { at } of later) expect(at % 50).toBe(0)
+  // Those of one moment share a turn, and there are fewer moments than steps.
+  const turns = new Map<number, Set<number>>()
+  for (const each of later) turns.set(each.at, (turns.get(each.at) ?? new Set()).add(each.turn))
+  for (const each of turns.values()) expect(each.size).toBe(1)
+  expect(turns.size).toBeLessThan(later.length * 0.8)
 })
 
 test.each([
@@ -145,8 +183,11 @@ test.each([
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(2_000)
   expect(lane.takes.length).toBeGreaterThan(5)
-  // A tick more or less.
-  for (const left of at.slice(3)) expect(Math.abs(left + tookMs - leftMs)).toBeLessThan(30)
+  // A tick later, or a shared one sooner.
+  for (const left of at.slice(3)) {
+    expect(left + tookMs - leftMs).toBeGreaterThan(-30)
+    expect(left + tookMs - leftMs).toBeLessThan(60)
+  }
 })
 
 test.each([

@@ -7,12 +7,11 @@
 // sends nothing twice. Anywhere else nothing is lost either, because the cursor is in Redis and another worker takes over
 // within about a second (watch.ts). Two fan-outs that overlap make the same ids and move the cursor once.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileStore, isFilesAway } from '../../files/store.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { repeatedly } from '../../kernel/repeatedly.ts'
-import { sharedTickBefore } from '../../kernel/shared-ticks.ts'
+import { SharedMoments, sharedTickBefore } from '../../kernel/shared-ticks.ts'
 import { traceRound } from '../../kernel/tracing.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
 import {
@@ -60,6 +59,8 @@ export interface TimeSlice {
   localStates: LocalStates
   /** Whether another campaign waits for this slot. */
   isWanted: () => boolean
+  /** Those of all campaigns of this process. */
+  moments: SharedMoments
 }
 
 /** `over`: the campaign does not run in this epoch, or has just ended. Else its next slice is due after so long. */
@@ -79,7 +80,7 @@ export async function fanOut(
   id: CampaignId,
   epoch: number,
   stopped: AbortSignal,
-  slice: TimeSlice = { localStates: createLocalStates(), isWanted: () => false },
+  slice: TimeSlice = { localStates: createLocalStates(), isWanted: () => false, moments: new SharedMoments() },
 ): Promise<SliceEnd> {
   const campaign = await findCampaign(deps.redis, id).catch(async (error: unknown) => {
     if (!(error instanceof CorruptRecordError)) throw error
@@ -206,8 +207,7 @@ async function supply(
     if (isIdle || isWanted) break
     // Its end is waited for.
     const pauseMs = next < campaign.total ? roundMs(rate, running) : SHORTEST_ROUND_MS
-    const now = performance.now()
-    await sleep(sharedTickBefore(now + pauseMs, now) - now, undefined, { signal: stopped }).catch(() => {})
+    await slice.moments.until(sharedTickBefore(performance.now() + pauseMs), stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)
     await advanceFanOut(deps.redis, campaign, campaign.epoch, { cursor, rate: measuredRate, pace: feeding.pace() })

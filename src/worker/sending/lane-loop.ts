@@ -11,7 +11,7 @@
 // So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts); on a machine that is
 // late also what is made up for at once (MOST_PAST_MS, model/messages/pace.ts).
-import { sharedTickBefore } from '../../kernel/shared-ticks.ts'
+import { type SharedMoments, sharedTickBefore } from '../../kernel/shared-ticks.ts'
 import { DAY_MS } from '../../kernel/time-units.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
 import { type Known, nextTake, TICK_MS } from './next-take.ts'
@@ -65,13 +65,15 @@ export interface LaneLoop {
 type Mode =
   | { name: 'idle' | 'full' | 'stopped' }
   | { name: 'in line'; dueAt: number }
-  | { name: 'waiting'; at: number; timer: NodeJS.Timeout }
+  | { name: 'waiting'; at: number; cancel: () => void }
   | { name: 'taking'; isWoken: boolean }
 
 /** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
 export function createLaneLoop(deps: {
   inFlightLimit: Pick<InFlightLimit, 'available' | 'running'>
   turns: TakeTurns
+  /** Those of all lanes of this process. */
+  moments: SharedMoments
   latestSlotAt: () => number
   gapMs: () => number
   take: (next: Take) => Promise<Taken>
@@ -99,34 +101,38 @@ export function createLaneLoop(deps: {
   /** For the next delayed job; runs in every mode. */
   let dueTimer: NodeJS.Timeout | undefined
 
-  /** Starts the next step, or waits for what it needs. */
-  function goOn(): void {
+  /** Starts the next step, or waits for what it needs. `isTick`: it was waited for a shared tick, at which a step may begin early. */
+  function goOn(isTick = false): void {
     if (mode.name === 'taking' || mode.name === 'stopped') return
     const now = performance.now()
     const dueAt = mode.name === 'waiting' ? Math.min(now, mode.at) : mode.name === 'in line' ? mode.dueAt : now
-    if (mode.name === 'waiting') clearTimeout(mode.timer)
+    const earlyMs = isTick && mode.name === 'waiting' ? Math.max(0, mode.at - now) : 0
+    if (mode.name === 'waiting') mode.cancel()
     mode = { name: 'idle' }
-    const next = nextStep(now)
+    const next = nextStep(now, earlyMs)
     const isTake = next !== undefined && next !== 'full' && 'most' in next
     // Only a backlog waits for its turn: what has just come to a lane without one, and transactional messages alone, are few, and
     // somebody waits for them.
     const needsTurn = isTake && known.hasMore && !next.firstOnly
-    if (needsTurn && !turns.begin(next.most, goOn)) {
+    if (needsTurn && !turns.begin(next.most, inTurn)) {
       mode = { name: 'in line', dueAt }
       return
     }
-    if (!needsTurn) turns.leave(goOn)
+    if (!needsTurn) turns.leave(inTurn)
     if (isTake) void take(next, dueAt, needsTurn)
     else if (next === 'full') mode = { name: 'full' }
-    else if (next !== undefined) waitUntil(now + next.waitMs)
+    else if (next !== undefined) waitUntil(now + next.waitMs, next.mayBeEarly)
   }
 
+  /** The same once it is the turn of this lane. */
+  const inTurn = (): void => goOn()
+
   /** What is due; undefined: nothing of the lane is known to wait. */
-  function nextStep(now: number): ReturnType<typeof nextTake> | undefined {
+  function nextStep(now: number, earlyMs: number): ReturnType<typeof nextTake> | undefined {
     if (!(known.isUnread || isFed || known.hasMore)) return undefined
-    if (known.heldUntil > now) return { waitMs: known.heldUntil - now }
+    if (known.heldUntil > now) return { waitMs: known.heldUntil - now, mayBeEarly: false }
     return nextTake(known, {
-      now,
+      ...{ now, earlyMs },
       latestSlotAt: deps.latestSlotAt(),
       gapMs: deps.gapMs(),
       free: inFlightLimit.available(),
@@ -134,10 +140,9 @@ export function createLaneLoop(deps: {
     })
   }
 
-  function waitUntil(at: number): void {
-    const now = performance.now()
-    const tick = Math.ceil(sharedTickBefore(at, now) / TICK_MS) * TICK_MS
-    mode = { name: 'waiting', at, timer: setTimeout(goOn, Math.max(0, tick - now)) }
+  function waitUntil(at: number, mayBeEarly: boolean): void {
+    const tick = Math.ceil((mayBeEarly ? sharedTickBefore(at) : at) / TICK_MS) * TICK_MS
+    mode = { name: 'waiting', at, cancel: deps.moments.at(tick, () => goOn(mayBeEarly)) }
   }
 
   async function take(next: Take, dueAt: number, hasTurn: boolean): Promise<void> {
@@ -231,10 +236,10 @@ export function createLaneLoop(deps: {
     },
     lastWorkAt: () => (inFlightLimit.running() > 0 ? performance.now() : lastWorkAt),
     stop: () => {
-      if (mode.name === 'waiting') clearTimeout(mode.timer)
+      if (mode.name === 'waiting') mode.cancel()
       clearTimeout(dueTimer)
       mode = { name: 'stopped' }
-      turns.leave(goOn)
+      turns.leave(inTurn)
     },
   }
 }

@@ -2,8 +2,10 @@
 //
 // Nothing is lost between closing and a new message: a job is added before its lane is woken, and the sweep checks every
 // lane with work every 2 s. A lane assigned to other workers (lane-assignment.ts) is not opened, whatever wakes it.
+
 import type { Config } from '../../kernel/config.ts'
 import { waitAtMost } from '../../kernel/deadline.ts'
+import { SharedMoments } from '../../kernel/shared-ticks.ts'
 import { releaseRead } from '../../lanes/jobs.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'
@@ -33,14 +35,14 @@ export function createLanes(deps: LanesDeps) {
   /** Lanes that were closed while a read was under way, as while Redis is away. The places that it holds are no messages. */
   const closedInRead = new Set<Lane>()
   const limits = createInFlightLimits(config.maxInFlight)
-  const turns = new TakeTurns()
+  const shared = { limits, turns: new TakeTurns(), moments: new SharedMoments() }
   const stopping = new AbortController()
 
   function openLane(lane: number, has: 'jobs' | 'places'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      state = serveLane(send, lane, { limits, turns, noteMoved: (run) => deps.noteMoved(lane, run) })
+      state = serveLane(send, lane, { ...shared, noteMoved: (run) => deps.noteMoved(lane, run) })
       open.set(lane, state)
       deps.opened(lane)
     }

@@ -67,11 +67,19 @@ export interface Moment {
   /** Messages that it may have in flight besides those that it has. */
   free: number
   running: number
+  /** How much sooner than it is due a step may begin: at a shared tick (kernel/shared-ticks.ts). */
+  earlyMs: number
+}
+
+/** When to look again, and whether a step may begin as much sooner as the shared tick before is. */
+export interface Wait {
+  waitMs: number
+  mayBeEarly: boolean
 }
 
 /** What to take now, how long to wait until taking is worth it (ms), or that there is no place worth a step: one must be freed. */
-export function nextTake(known: Known, moment: Moment): Take | { waitMs: number } | 'full' {
-  const { now, gapMs, free, running } = moment
+export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
+  const { now, gapMs, free, running, earlyMs } = moment
   if (free === 0) return 'full'
   const { unclaimedSince, aheadMs } = positionOf(known, moment)
   const mostAheadMs = known.servesCampaign ? AHEAD_MS : Math.max(AHEAD_MS, Math.min(SLOW_AHEAD_MS, AHEAD_GAPS * gapMs))
@@ -80,17 +88,20 @@ export function nextTake(known: Known, moment: Moment): Take | { waitMs: number 
   const paced = Math.floor((mostAheadMs + comingMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
   const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * known.slowMs
   const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
-  if (aheadMs > leftMs || paced < 1) {
-    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, paced < 1 ? aheadMs + gapMs - mostAheadMs : 0)
+  if (aheadMs > leftMs + earlyMs || paced < 1) {
+    const roomMs = paced < 1 ? aheadMs + gapMs - mostAheadMs : 0
+    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, roomMs)
     // The slots of the next moment are a campaign's: a transactional message that has come may have one of them.
-    if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs }
+    if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs, mayBeEarly: refillMs > roomMs }
     const againMs = known.peekedAt + WOKEN_MS - now
-    if (againMs > 0) return { waitMs: Math.min(againMs, refillMs) }
+    if (againMs > 0) return { waitMs: Math.min(againMs, refillMs), mayBeEarly: false }
     return { most: Math.min(free, WORTH), firstOnly: true, unclaimedSince }
   }
   const most = Math.min(free, paced, MOST)
   if (known.campaignsRestUntil > now)
-    return known.isUnread ? { most, firstOnly: true, unclaimedSince } : { waitMs: known.campaignsRestUntil - now }
+    return known.isUnread
+      ? { most, firstOnly: true, unclaimedSince }
+      : { waitMs: known.campaignsRestUntil - now, mayBeEarly: false }
   if (known.isCooling) return { most: 1, firstOnly: false, unclaimedSince }
   // Places become free one by one.
   const isWorth = most >= Math.min(paced, WORTH, Math.max(1, running / 8))

@@ -1,6 +1,7 @@
 // Serves one lane: connects its loop, limit, slots and attempts.
 
 import type { Sender } from '../../accounts/senders.ts'
+import type { SharedMoments } from '../../kernel/shared-ticks.ts'
 import { reserveSlots } from '../../lanes/messages/claim.ts'
 import { type Pace, paceOf } from '../../model/messages/pace.ts'
 import { isRedisAway } from '../../redis/errors.ts'
@@ -41,8 +42,14 @@ export function serveLane(
   {
     limits,
     turns,
+    moments,
     noteMoved,
-  }: { limits: ReturnType<typeof createInFlightLimits>; turns: TakeTurns; noteMoved: (run: number) => void },
+  }: {
+    limits: ReturnType<typeof createInFlightLimits>
+    turns: TakeTurns
+    moments: SharedMoments
+    noteMoved: (run: number) => void
+  },
 ): Lane {
   const { log } = send
   let pace = SLOW
@@ -80,6 +87,7 @@ export function serveLane(
   const loop = createLaneLoop({
     inFlightLimit,
     turns,
+    moments,
     latestSlotAt: slots.latestAt,
     gapMs: () => pace.gapUs / 1_000,
     failed: (error) => {
