@@ -154,9 +154,9 @@ describe('one message holds nobody up and is refused for its shape', () => {
 
 test('a good message of a request whose other one is junk is taken over HTTP', async () => {
   const messages = [rowsOf(100_000), good()]
-  const answer = await service.post('/messages/batch', { messages }, { authorization: `Bearer ${tenant.apiKey}` })
+  const answer = await tenant.api.post('/messages/batch', { messages })
   expect(answer.status).toBe(200)
-  const { results } = z.object({ results: z.array(z.object({ id: z.string().optional() })) }).parse(answer.body)
+  const { results } = z.object({ results: z.array(z.object({ id: z.string().optional() })) }).parse(answer.json)
   expect(results.map(({ id }) => id !== undefined)).toEqual([false, true])
 })
 
@@ -170,8 +170,8 @@ test('a message that cannot be judged by our own fault is refused, and its good 
     { index: 1, id: expect.any(String) },
   ])
   expect(heard).toEqual([0])
-  const over = await service.post('/messages/batch', request.body, { authorization: `Bearer ${tenant.apiKey}` })
-  expect(over).toMatchObject({ status: 200, body: { results: [{ error: { code: 'internal' } }, { index: 1 }] } })
+  const over = await tenant.api.post('/messages/batch', request.body)
+  expect(over).toMatchObject({ status: 200, json: { results: [{ error: { code: 'internal' } }, { index: 1 }] } })
   await templatesOf(service.redis, tenant.account).drop('order_update/en_US')
 })
 
@@ -191,12 +191,10 @@ test('9,000 tags are refused before anybody looks at them', async () => {
 })
 
 test('60,000 file ids are refused with faults of the first few only', async () => {
-  const bearer = { authorization: `Bearer ${await tenant.key('gallery')}` }
+  const api = await tenant.apiWith('gallery')
   const body = { file_ids: full(250 * 1_024, 'a'), folder_id: 1 }
   await takesShortTurns(async () => {
-    const { result, turnMs } = await longestTurn(() =>
-      service.post('/partners/wp-gallery/manage/files/bulk-move', body, bearer),
-    )
+    const { result, turnMs } = await longestTurn(() => api.post('/partners/wp-gallery/manage/files/bulk-move', body))
     expect(result.status).toBe(400)
     return turnMs
   })

@@ -172,8 +172,8 @@ test.concurrent('a refused sender stops its lane, says why, and keeps its messag
   expect(laneOf(tenant.partnerLane)).toMatchObject({ waiting: 1, delayed: 1, oldest_waiting_at: oldest })
   expect(laneOf(other.partnerLane)).toMatchObject({ waiting: 0, oldest_waiting_at: null })
 
-  const admin = { authorization: `Bearer ${await tenant.key('admin')}` }
-  expect((await service.post(`/admin/lanes/${tenant.cloudLane}/resume`, {}, admin)).status).toBe(200)
+  const admin = await tenant.apiWith('admin')
+  expect((await admin.post(`/admin/lanes/${tenant.cloudLane}/resume`, {})).status).toBe(200)
   const resumed = await runCli(['lanes', 'resume', String(tenant.partnerLane)], { REDIS_URL: service.server.url })
   expect(resumed.stdout).toBe(`Lane ${tenant.partnerLane} is resumed; 2 messages wait.\n`)
   for (const id of [refused, waiting]) await reaches(service, tenant, id, 'read')

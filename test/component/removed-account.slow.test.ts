@@ -5,7 +5,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { findAccount, findKeptAccount, keptAccounts, listAccounts } from '../../src/accounts/accounts.ts'
-import { createCredential } from '../../src/accounts/credentials.ts'
 import { listSenders } from '../../src/accounts/senders.ts'
 import { importTemplate } from '../../src/accounts/templates.ts'
 import { addWebhookSecret } from '../../src/accounts/webhook-secrets.ts'
@@ -23,7 +22,6 @@ import { messageId } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { NO_ACCOUNT } from '../../src/model/accounts/permissions.ts'
 import { newEndpointFields } from '../../src/model/events/endpoint.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
@@ -32,6 +30,7 @@ import { keepNames } from '../../src/people/names/names.ts'
 import { addOptOuts, eraseOptOut, findOptOut, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { createCampaign, findCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
+import type { Api } from '../support/api.ts'
 import { silentLog } from '../support/app.ts'
 import { runAtTerminal, runCli } from '../support/cli.ts'
 import { fillLane } from '../support/filled-lane.ts'
@@ -53,12 +52,12 @@ const BACK = '491520661003'
 let service: Service
 let redis: Redis
 let queues: LaneQueues
-let operator: string
+let operator: Api
 beforeAll(async () => {
   service = await startService({ worker: false })
   redis = service.redis
   queues = openLaneQueues(redis)
-  operator = (await createCredential(redis, NO_ACCOUNT, ['operator'], Date.now())).secret
+  operator = await service.operator()
 })
 afterAll(async () => {
   await queues?.close()
@@ -105,12 +104,7 @@ async function wholeAccount(indexed: number) {
   return { tenant, ulid, campaign, endpoint, file }
 }
 
-const call = async (method: string, path: string, key = operator, more: Record<string, string> = {}) => {
-  const headers = { authorization: `Bearer ${key}`, ...more }
-  const answer = await fetch(service.url + path, { method, headers })
-  return { status: answer.status, body: await answer.json() }
-}
-const removeOver = (account: number) => call('DELETE', `/admin/accounts/${account}`)
+const removeOver = (account: number) => operator.delete(`/admin/accounts/${account}`)
 
 /** Names of what has no end and belongs to the account or names it. */
 const endlessKeys = (
@@ -135,19 +129,20 @@ async function monthsPass(...tenants: Tenant[]): Promise<void> {
 
 test('a removed account stops at once; its messages and opt-outs are kept to their end, and then nothing is', async () => {
   const { tenant, ulid, campaign, endpoint, file } = await wholeAccount(1_000)
-  const { account, partnerLane: lane, apiKey } = tenant
-  const admin = await tenant.key('admin')
-  expect((await call('GET', '/messages', apiKey)).status).toBe(200)
-  expect(await removeOver(account)).toEqual({ status: 200, body: { status: true, message: 'removed' } })
+  const { account, partnerLane: lane, api } = tenant
+  const admin = await tenant.apiWith('admin')
+  expect((await api.get('/messages')).status).toBe(200)
+  const removed = await removeOver(account)
+  expect([removed.status, removed.json]).toEqual([200, { status: true, message: 'removed' }])
 
-  expect((await call('GET', '/messages', apiKey)).status).toBe(401)
-  expect((await call('GET', `/admin/people/${PHONE}`, admin)).status).toBe(401)
+  expect((await api.get('/messages')).status).toBe(401)
+  expect((await admin.get(`/admin/people/${PHONE}`)).status).toBe(401)
   expect(await listSenders(redis, account)).toEqual([])
   expect(await findAccount(redis, account)).toBeUndefined()
   expect((await listAccounts(redis)).map(({ id }) => id)).not.toContain(account)
-  expect((await call('GET', `/admin/accounts/${account}`)).status).toBe(404)
+  expect((await operator.get(`/admin/accounts/${account}`)).status).toBe(404)
   const actingFor = { 'x-laneway-account': String(account) }
-  expect((await call('GET', '/contacts', operator, actingFor)).status).toBe(404)
+  expect((await operator.get('/contacts', actingFor)).status).toBe(404)
   expect(await findCampaign(redis, campaign)).toMatchObject({ state: 'cancelled' })
   expect(await namesWith(redis, endpoint.id)).toEqual([])
   expect(await endpointLooks(redis).all()).toEqual([])
@@ -157,12 +152,12 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   )
 
   // An operator answers a person who asks, for as long as anything is kept.
-  const shown = await call('GET', `/admin/people/${PHONE}`, operator, actingFor)
-  expect(shown.body).toMatchObject({
+  const shown = await operator.get(`/admin/people/${PHONE}`, actingFor)
+  expect(shown.json).toMatchObject({
     data: { contact: null, opt_out: { person: PHONE }, messages: [{ id: messageId(lane, ulid) }] },
   })
-  const listed = await call('GET', `/messages?to=${PHONE}`, operator, actingFor)
-  expect(listed.body).toMatchObject({ data: [{ id: messageId(lane, ulid) }] })
+  const listed = await operator.get(`/messages?to=${PHONE}`, actingFor)
+  expect(listed.json).toMatchObject({ data: [{ id: messageId(lane, ulid) }] })
   expect(await findOptOut(redis, account, QUIET)).toMatchObject({ source: 'http' })
 
   // Again it is the same, over HTTP and on the command line.
@@ -193,13 +188,13 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
 
 test('an account with a busy sender is refused as a whole, in a sentence that says why', async () => {
   const tenant = await service.addTenant()
-  const { account, partnerLane: lane, apiKey } = tenant
+  const { account, partnerLane: lane, api } = tenant
   const campaign = await createCampaign(redis, { account, lane, definition }, Date.now())
   await moveCampaign(redis, campaign, 'check', RETENTION_MS)
   const refused = await removeOver(account)
-  expect(refused).toMatchObject({ status: 409, body: { error: { code: 'sender_busy' } } })
-  expect(JSON.stringify(refused.body)).toMatch(/Account \d+ cannot be removed: sender \d+: campaign \w+ is checking/)
-  expect((await call('GET', '/messages', apiKey)).status).toBe(200)
+  expect(refused).toMatchObject({ status: 409, json: { error: { code: 'sender_busy' } } })
+  expect(JSON.stringify(refused.json)).toMatch(/Account \d+ cannot be removed: sender \d+: campaign \w+ is checking/)
+  expect((await api.get('/messages')).status).toBe(200)
   expect(await findAccount(redis, account)).toBeDefined()
   await moveCampaign(redis, campaign, 'cancel', RETENTION_MS)
   expect((await removeOver(account)).status).toBe(200)
@@ -207,9 +202,9 @@ test('an account with a busy sender is refused as a whole, in a sentence that sa
 
 test('only an operator removes an account', async () => {
   const tenant = await service.addTenant()
-  const path = `/admin/accounts/${tenant.account}`
-  expect((await call('DELETE', path, await tenant.key('admin'))).status).toBe(403)
-  expect((await call('DELETE', '/admin/accounts/4711')).status).toBe(404)
+  const admin = await tenant.apiWith('admin')
+  expect((await admin.delete(`/admin/accounts/${tenant.account}`)).status).toBe(403)
+  expect((await operator.delete('/admin/accounts/4711')).status).toBe(404)
   expect(await findAccount(redis, tenant.account)).toBeDefined()
 })
 

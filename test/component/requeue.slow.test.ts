@@ -184,9 +184,8 @@ describe('POST /messages/requeue', () => {
     expect(dry.body.data).toMatchObject({ matched: 3, failed: 1 })
     expect(await requeueAll(service, tenant, { all: true })).toMatchObject({ matched: 3, requeued: 2, failed: 1 })
     expect(await stateOf(lane, ofIt?.ulid ?? '')).toBe('failed')
-    const headers = { authorization: `Bearer ${tenant.apiKey}` }
-    const alone = await service.post(`/messages/${ofIt?.name}/requeue`, {}, headers)
-    expect(alone).toMatchObject({ status: 500, body: { error: { code: 'internal' } } })
+    const alone = await tenant.api.post(`/messages/${ofIt?.name}/requeue`, {})
+    expect(alone).toMatchObject({ status: 500, json: { error: { code: 'internal' } } })
   })
 })
 

@@ -43,9 +43,8 @@ afterAll(async () => {
 })
 
 async function post(path: string, bytes: Buffer | string, { type = 'text/csv', as = key } = {}) {
-  const headers = { authorization: `Bearer ${as}`, 'content-type': type }
-  const response = await fetch(`${service.url}${path}`, { method: 'POST', headers, body: bytes })
-  return { status: response.status, body: JSON.parse(await response.text()) }
+  const { status, text } = await service.api.as(as).post(path, bytes, { 'content-type': type })
+  return { status, body: JSON.parse(text) }
 }
 const upload = (id: string, bytes: Buffer | string, query = '') => post(`/campaigns/${id}/rows${query}`, bytes)
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
+import { apiClient } from '../support/api.ts'
 import { becomes, call, sendImage, sendUnderWay, statusOf } from '../support/calls.ts'
 import { runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
@@ -90,12 +91,8 @@ async function gallery(url: string, bearer: string) {
   const form = new FormData()
   form.append('folder_id', String(from))
   form.append('file', new Blob(['hello']), 'hello.txt')
-  const uploaded = await fetch(`${base}/files`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}` },
-    body: form,
-  })
-  const file = numbered.parse(await uploaded.json()).data.id
+  const uploaded = await apiClient(url, bearer).post(`/${GALLERY}/files`, form)
+  const file = numbered.parse(uploaded.json).data.id
   const filesIn = async (id: number) => {
     const answer = await call(`${base}/files?folder_id=${id}`, undefined, { method: 'GET', bearer })
     return z

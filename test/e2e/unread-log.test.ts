@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 test('a worker sends all messages although the reader of its log has stopped reading', async () => {
-  const { apiKey, partnerLane } = await service.addTenant()
+  const { api, partnerLane } = await service.addTenant()
   const worker = startChild(process.execPath, ['dist/start/worker.js'], {
     env: {
       PATH: process.env.PATH,
@@ -36,7 +36,7 @@ test('a worker sends all messages although the reader of its log has stopped rea
     }
     for (let sent = 0; sent < MESSAGES; sent += 100) {
       const messages = Array.from({ length: 100 }, () => message)
-      const answer = await service.post('/messages/batch', { messages }, { authorization: `Bearer ${apiKey}` })
+      const answer = await api.post('/messages/batch', { messages })
       expect(answer.status).toBe(200)
     }
     await eventually(

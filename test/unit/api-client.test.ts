@@ -27,15 +27,6 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
     'security/slow-readers.test.ts',
     'servers/reverse-proxy.test.ts',
   ],
-  'is still to be converted': [
-    'component/hostile-bodies.slow.test.ts',
-    'component/lanes.slow.test.ts',
-    'component/removed-account.slow.test.ts',
-    'component/requeue.slow.test.ts',
-    'component/spreadsheet-exports.test.ts',
-    'e2e/processes.test.ts',
-    'e2e/unread-log.test.ts',
-  ],
 }
 
 test('no other test writes the header with its key', () => {
