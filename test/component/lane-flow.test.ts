@@ -42,7 +42,7 @@ test.concurrent.each([
   await lanes.stop(Promise.resolve(5_000))
 })
 
-test('places that a read holds for what it may find are not told as messages in flight', async () => {
+test('room that a read holds for what it may find does not count as messages in flight', async () => {
   const lane = 3
   const lanes = lanesOf(
     sendingTo(

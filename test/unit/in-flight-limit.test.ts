@@ -23,7 +23,7 @@ test('a lane whose provider answers at once still has room for a step', () => {
   expect(laneIn(createInFlightLimits(6_000), 80, 1).available()).toBe(200)
 })
 
-test('all lanes together never have more than the process bears, and a lane that was short is told when a place is free', () => {
+test('all lanes together never have more than the process bears, and a lane that was short goes on when there is room', () => {
   const limits = createInFlightLimits(100)
   let told = 0
   const [greedy, other] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000, () => (told += 1))]
@@ -35,7 +35,7 @@ test('all lanes together never have more than the process bears, and a lane that
   expect(other.available()).toBe(1)
 })
 
-test('a lane is told of each of its own places that comes free', () => {
+test('a lane goes on after each of its own messages that ends', () => {
   let told = 0
   const inFlightLimit = laneIn(createInFlightLimits(100), 80, 1, () => (told += 1))
   inFlightLimit.begin(3)
@@ -53,7 +53,7 @@ test('on a crowded process a lane is held to an equal part', () => {
   expect(two.available()).toBe(30)
 })
 
-test('a lane held to its part is told when the parts have grown, though none of its own messages has ended', () => {
+test('a lane held to its part goes on when the parts have grown, though none of its own messages has ended', () => {
   const limits = createInFlightLimits(100)
   let told = 0
   const one = laneIn(limits, 1_000, 1_000, () => (told += 1))
@@ -68,7 +68,7 @@ test('a lane held to its part is told when the parts have grown, though none of 
   expect(one.available()).toBe(50)
 })
 
-/** Lanes that take a place whenever they get one; `took` has their numbers in the order in which they did. */
+/** Lanes that take room for one message whenever there is some; `took` has their numbers in the order in which they did. */
 function takers(limits: ReturnType<typeof createInFlightLimits>, count: number) {
   const took: number[] = []
   const lanes = Array.from({ length: count }, (_, i) => {
@@ -83,7 +83,7 @@ function takers(limits: ReturnType<typeof createInFlightLimits>, count: number) 
   return { took, lanes }
 }
 
-test('a place that comes free goes to the lane that has waited longest, not back to the one that had it', () => {
+test('room that comes free goes to the lane that has waited longest, not back to the one that had it', () => {
   const { took, lanes } = takers(createInFlightLimits(2), 4)
   for (const { take } of lanes) take()
   expect(took).toEqual([0, 1])
@@ -130,7 +130,7 @@ test('asking what keeps a lane from having more does not make it one that waits'
   expect(one.available()).toBe(30)
 })
 
-test('all lanes that wait are told when everything ends at once', () => {
+test('all lanes that wait go on when everything ends at once', () => {
   const limits = createInFlightLimits(100)
   const told = new Set<number>()
   const greedy = laneIn(limits, 1_000, 1_000)

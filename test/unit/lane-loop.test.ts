@@ -91,7 +91,7 @@ test('a lane whose Redis is away is read once a second', async () => {
   expect(lane.takes.length).toBeLessThan(12)
 })
 
-test('a lane without room is read when a place is free, and no place makes one read that has room', async () => {
+test('a lane without room is read when some comes free, and none that comes free makes one read that had room', async () => {
   let left = 0
   const lane = served(() => EMPTY, { left: () => left })
   lane.loop.wake()
@@ -106,7 +106,7 @@ test('a lane without room is read when a place is free, and no place makes one r
   expect(lane.takes).toHaveLength(1)
 })
 
-test('a place that comes free makes a lane read no sooner than at the shared tick before its slots do', async () => {
+test('room that comes free makes a lane read no sooner than at the shared tick before its slots do', async () => {
   let latestAt = 0
   const at: number[] = []
   const lane = served(

@@ -16,7 +16,7 @@ export interface TakenPolls {
   ulids: string[]
   /** How long nothing more can be taken (ms); undefined when no message of the lane is left to poll. */
   waitMs: number | undefined
-  /** Whether as many polls as allowed are under way: the end of one frees a place, perhaps before `waitMs`. */
+  /** Whether as many polls as allowed are under way: the end of one makes room, perhaps before `waitMs`. */
   isFull: boolean
 }
 

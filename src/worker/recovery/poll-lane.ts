@@ -102,7 +102,7 @@ export function createLanePoller(deps: PollDeps) {
       const isIdle = waitMs === undefined || waitMs > PATIENCE_MS
       if (isIdle && running.size === 0) break
       const waiting = pause(Math.min(waitMs ?? PATIENCE_MS, PATIENCE_MS))
-      // When all places are taken, the end of a poll frees one.
+      // When there is no room, the end of a poll makes some.
       await ((isIdle || isFull) && running.size > 0 ? Promise.race([...running, waiting]) : waiting)
     }
     await Promise.all(running)

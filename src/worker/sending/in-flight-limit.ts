@@ -14,16 +14,16 @@ const UNKNOWN_ANSWER_MS = 1_000
 const ANSWER_WEIGHT = 1 / 32
 /** Above this share of the process's limit, each lane is limited to an equal part of it. */
 const CROWDED = 0.5
-/** A freed place is offered to lanes until this many are still short after their offer. This runs for each message. */
+/** Freed room is offered to lanes until this many are still short after their offer. This runs for each message. */
 const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
 export interface InFlightLimit {
-  /** Places that are free. */
+  /** How many messages there is room for. */
   available(): number
-  /** Takes this many places. */
+  /** Takes room for this many. */
   begin(count: number): void
-  /** Gives this many places back. */
+  /** Frees room for this many. */
   end(count?: number): void
   /** The provider has answered a message of the lane after this long. */
   answered(ms: number): void
@@ -37,13 +37,13 @@ export interface InFlightLimit {
    * (`performance.now()`).
    */
   bound(latestSlotAt: number): WorkerBound | undefined
-  /** Places that are taken: by messages claimed or in flight, and by what a read under way may find. */
+  /** How much room is taken: by messages claimed or in flight, and by what a read under way may find. */
   running(): number
   /** The lane is no longer served here; messages in flight are still finished. */
   close(): void
 }
 
-/** A lane that may wait for a place. */
+/** A lane that may wait for room. */
 interface Waiting {
   stopsWaiting(): void
   freed(): void
@@ -51,7 +51,7 @@ interface Waiting {
 
 /** The lanes of this process, which together may have `most` messages in flight. */
 export function createInFlightLimits(most: number) {
-  /** Lanes that have messages in flight or wait for a place, and how many messages are in flight over all lanes. */
+  /** Lanes that have messages in flight or wait for room, and how many messages are in flight over all lanes. */
   let busy = 0
   let inFlight = 0
   let waitingForEnd: (() => void)[] = []
@@ -71,7 +71,7 @@ export function createInFlightLimits(most: number) {
     for (const each of all) each.freed()
   }
 
-  /** Offers free places to the lanes in line, each once. One that is still short goes to the end of the line. */
+  /** Offers free room to the lanes in line, each once. One that is still short goes to the end of the line. */
   function askLine(): void {
     let unasked = line.size
     let short = 0
@@ -84,7 +84,7 @@ export function createInFlightLimits(most: number) {
     }
   }
 
-  /** `freed` is called when a place that may have been waited for is free. */
+  /** `freed` is called when there is room that may have been waited for. */
   function add(freed: () => void): InFlightLimit {
     let running = 0
     let waits = false
@@ -108,7 +108,7 @@ export function createInFlightLimits(most: number) {
     function available(): number {
       const [wanted, part] = [wantedAlone(), equalPart()]
       const own = Math.min(wanted, part) - running
-      // The end of one of its own messages frees a place too, but that may take long.
+      // The end of one of its own messages frees room too, but that may take long.
       if (part < wanted) limited.add(waiting)
       if (own > most - inFlight) setWaits(true)
       return Math.max(0, Math.min(most - inFlight, own))
@@ -151,7 +151,7 @@ export function createInFlightLimits(most: number) {
           for (const each of waitingForEnd) each()
           waitingForEnd = []
         }
-        // Before the lane itself, which would otherwise take its place back before any other could.
+        // Before the lane itself, which would otherwise take that room back before any other could.
         if (line.size > 0) askLine()
         if (limited.size > 0 && equalPart() > before) askLimited()
         freed()

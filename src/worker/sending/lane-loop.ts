@@ -45,7 +45,7 @@ export interface LaneLoop {
   fed(): void
   /** Claims nothing for this long. */
   hold(ms: number): void
-  /** A place is free. */
+  /** There is room again. */
   freed(): void
   /** When a message was last taken or in flight (`performance.now()`). */
   lastWorkAt(): number
@@ -57,7 +57,7 @@ export interface LaneLoop {
  *
  *   idle      nothing of the lane is known to wait: only a wake goes on
  *   waiting   something may wait: the next step is due at `at` (`performance.now()`)
- *   full      something waits, and no place is free: the next one that is freed goes on
+ *   full      something waits, and there is no room: the next that is freed goes on
  *   in line   a step is due since `dueAt`, and waits for the turn of this lane (take-turns.ts)
  *   taking    a step reads and claims; `isWoken`: there may be something that it has not read
  *   stopped   for good

@@ -32,7 +32,7 @@ export function createLanes(deps: LanesDeps) {
   const { send, config } = deps
   const { redis } = send
   const open = new Map<number, Lane>()
-  /** Lanes that were closed while a read was under way, as while Redis is away. The places that it holds are no messages. */
+  /** Lanes that were closed while a read was under way, as while Redis is away. The room that it holds is for no messages yet. */
   const closedInRead = new Set<Lane>()
   const limits = createInFlightLimits(config.maxInFlight)
   const shared = { limits, turns: new TakeTurns(), moments: new SharedMoments() }
@@ -112,7 +112,7 @@ export function createLanes(deps: LanesDeps) {
     /** Messages that are being worked on. */
     inFlight: limits.inFlight,
 
-    /** The same without the places that reads under way hold. */
+    /** The same without the room that reads under way hold. */
     claimedOrInFlight(): number {
       for (const state of closedInRead) if (state.reading() === 0) closedInRead.delete(state)
       return limits.inFlight() - [...open.values(), ...closedInRead].reduce((sum, { reading }) => sum + reading(), 0)

@@ -77,7 +77,7 @@ export interface Wait {
   mayBeEarly: boolean
 }
 
-/** What to take now, how long to wait until taking is worth it (ms), or that there is no place worth a step: one must be freed. */
+/** What to take now, how long to wait until taking is worth it (ms), or that there is no room worth a step: some must be freed. */
 export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
   const { now, gapMs, free, running, earlyMs } = moment
   if (free === 0) return 'full'
