@@ -117,7 +117,7 @@ export async function send(
   if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
   const nowMs = beganMs + tookMs
   const ok = status !== undefined && status >= 200 && status < 300
-  const retryMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
+  const waitMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
   // Written during the next delivery: each write waits for the disk of Redis.
   noteAttempt(redis, endpoint.account, endpoint.id, {
     at: iso(nowMs),
@@ -130,7 +130,7 @@ export async function send(
     problem: problem ?? null,
     took_ms: tookMs,
     answer,
-    retry_at: retryMs === undefined ? null : iso(nowMs + retryMs),
+    retry_at: waitMs === undefined ? null : iso(nowMs + waitMs),
   }).catch((error: unknown) => log.debug({ endpoint: endpoint.id, err: error }, 'events.error'))
   if (ok) {
     target.failures = 0

@@ -24,8 +24,8 @@ export const CAMPAIGN_PRIORITY = 1
 export interface LaneMessage {
   id: string
   payload: SendPayload
-  /** Earliest delay until it is fetched (ms). */
-  delayMs?: number
+  /** How long until it is fetched at the earliest (ms). */
+  waitMs?: number
 }
 
 /** Adds new messages of one lane; what `createBatcher` takes together. They are kept in the index for `retentionMs`. */
@@ -76,9 +76,9 @@ const placeOf = ({ id, payload: { run } }: LaneMessage): string[] =>
   run === undefined ? [] : [placeNameOf(run, laneOf(id).ulid)]
 
 /** The job of a message, which waits for its turn or until it is due. */
-const laneJobOf = ({ id, payload, delayMs = 0 }: LaneMessage): LaneJob => ({
+const laneJobOf = ({ id, payload, waitMs = 0 }: LaneMessage): LaneJob => ({
   ...{ id, timestamp: acceptedAtMs(laneOf(id).ulid), data: JSON.stringify(storedPayload(payload)) },
-  ...{ priority: priorityOf(payload), waitMs: Math.ceil(delayMs), notBefore: payload.sendAt ?? 0 },
+  ...{ priority: priorityOf(payload), waitMs: Math.ceil(waitMs), notBefore: payload.sendAt ?? 0 },
 })
 
 const ULID_LENGTH = 26

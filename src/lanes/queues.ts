@@ -53,12 +53,12 @@ export function openLaneQueues(redis: Redis, retentionMs = DEFAULT_RETENTION_MS)
      * and the sweep finds the job if the wake is missed. A lost PUBLISH delays the message, but never loses it.
      *
      * What is added in the same event-loop tick goes together: at 64 connections that took the producer from
-     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `delayMs`: it is fetched after this long at the
+     * 400 to 200 µs of CPU time per message and Redis from 100 to 34. `waitMs`: it is fetched after this long at the
      * earliest. Rejects with a LaneClosedError once the sender was removed: then it is not added.
      */
-    async add(id: string, payload: SendPayload, delayMs = 0): Promise<void> {
+    async add(id: string, payload: SendPayload, waitMs = 0): Promise<void> {
       const { lane } = laneOf(id)
-      await addTogether(redis, lane, { id, payload, delayMs })
+      await addTogether(redis, lane, { id, payload, waitMs })
     },
 
     /**

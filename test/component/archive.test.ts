@@ -39,7 +39,7 @@ archiveCases('Redis', async (): Promise<ArchiveWorld> => {
       const job = (await jobOf(redis, messageId(id.lane, id.ulid)))?.data
       if (job === undefined) throw new Error('the message does not wait')
       await claim(redis, id, 'AAAAAA', newMessageOf(job), LONG_TIMES)
-      if (how === 'unconfirmed') await setUnconfirmed(redis, id, 'AAAAAA', { problem, waitMs: HOUR_MS })
+      if (how === 'unconfirmed') await setUnconfirmed(redis, id, 'AAAAAA', { problem, evidenceMs: HOUR_MS })
       else await recordStatus(redis, id, 'AAAAAA', how, how === 'failed' ? { problem } : { providerId: 'wamid.x' })
     },
     async receive(lane, from) {

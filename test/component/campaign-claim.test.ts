@@ -232,8 +232,8 @@ test('the counts are what the records say, also of those that say nothing about 
         const expired = { validUntil: Date.now() + (flag ? 60_000 : -1) }
         if (kind === 'claim') await claim(redis, id, attempt, message(campaign.number, expired), times)
         else if (kind === 'unsent') await setNotSent(redis, id, attempt, { counts: flag, maxTries: 2, problem })
-        else if (kind === 'unanswered') await setUnconfirmed(redis, id, attempt, { problem, waitMs: 0 })
-        else if (kind === 'lost') await setUnconfirmed(redis, id, attempt, { problem: workerLost, waitMs: 0 })
+        else if (kind === 'unanswered') await setUnconfirmed(redis, id, attempt, { problem, evidenceMs: 0 })
+        else if (kind === 'lost') await setUnconfirmed(redis, id, attempt, { problem: workerLost, evidenceMs: 0 })
         else if (kind === 'decide') await resolveUnconfirmed(redis, id, attempt, flag ? 'once' : 'never', 2)
         else if (kind === 'failed')
           await recordStatus(redis, id, attempt, 'failed', { problem: flag ? ofRecipient : problem })
@@ -270,7 +270,7 @@ describe('of those without proof, those that a worker died with', () => {
 
   test('are counted by themselves, until it is known what became of them', async () => {
     const { campaign, id, lost } = await begun()
-    await setUnconfirmed(redis, id, 'A1', { problem: workerLost, waitMs: 0 })
+    await setUnconfirmed(redis, id, 'A1', { problem: workerLost, evidenceMs: 0 })
     expect(await lost()).toBe(1)
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([1, { unknown: 1 }])
@@ -289,7 +289,7 @@ describe('of those without proof, those that a worker died with', () => {
     const { id, lost } = await begun()
     const outcome = outcomeOf({ kind: 'unanswered', cause: WORKER_LATE })
     if (outcome.kind !== 'unconfirmed') expect.unreachable()
-    await setUnconfirmed(redis, id, 'A1', { problem: outcome.problem, waitMs: 0 })
+    await setUnconfirmed(redis, id, 'A1', { problem: outcome.problem, evidenceMs: 0 })
     expect(await lost()).toBe(1)
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect(await lost()).toBe(1)
@@ -302,14 +302,14 @@ describe('of those without proof, those that a worker died with', () => {
     for (const why of [late, workerLost, late, problem]) {
       const id = newId()
       await claim(redis, id, 'A1', message(campaign.number), times)
-      await setUnconfirmed(redis, id, 'A1', { problem: why, waitMs: 0 })
+      await setUnconfirmed(redis, id, 'A1', { problem: why, evidenceMs: 0 })
     }
     expect(await mostFrequentCode(redis, campaign)).toBe('a parameter is not valid (code 100)')
   })
 
   test('are not those that the provider left without an answer', async () => {
     const { campaign, id, lost } = await begun()
-    await setUnconfirmed(redis, id, 'A1', { problem, waitMs: 0 })
+    await setUnconfirmed(redis, id, 'A1', { problem, evidenceMs: 0 })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), await readCounts(redis, campaign)]).toEqual([0, { unknown: 1 }])
   })

@@ -132,7 +132,10 @@ test('a delivered message is shown with its history, oldest first, with what eac
 test('a message that may have been sent twice says so, and why', async () => {
   const { id, text } = newId()
   await claimed(id, 'BBBBBB')
-  await setUnconfirmed(redis, id, 'BBBBBB', { problem: { code: 'timeout', sentence: 'No answer came.' }, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'BBBBBB', {
+    problem: { code: 'timeout', sentence: 'No answer came.' },
+    evidenceMs: 0,
+  })
   expect(await document(text)).toMatchObject({
     state: 'unconfirmed',
     problem: { code: 'timeout', sentence: 'No answer came.' },

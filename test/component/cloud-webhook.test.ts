@@ -236,7 +236,7 @@ describe('a report', () => {
     const sent = await claimed()
     await setUnconfirmed(service.redis, sent.id, 'AAAAAA', {
       problem: { code: 'reset', sentence: 'Lost.' },
-      waitMs: 0,
+      evidenceMs: 0,
     })
     await resolveUnconfirmed(service.redis, sent.id, 'AAAAAA', 'never', 1)
     expect((await deliveryOf(service, tenant, sent.name)).status).toBe('unknown')

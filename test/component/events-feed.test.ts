@@ -122,7 +122,7 @@ test('each step that ends or changes a message writes an event with its problem,
     await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
   }
   await claim(service.redis, unsure, 'BBBBBB', message(), LONG_TIMES)
-  await setUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, waitMs: 0 })
+  await setUnconfirmed(service.redis, unsure, 'BBBBBB', { problem: PROBLEM, evidenceMs: 0 })
   await resolveUnconfirmed(service.redis, unsure, 'BBBBBB', 'never', 1)
   await recordStatus(service.redis, unsure, 'BBBBBB', 'sent')
   await claim(service.redis, cancelled, 'CCCCCC', message(), LONG_TIMES)

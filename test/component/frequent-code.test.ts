@@ -45,7 +45,7 @@ async function ending(campaign: CampaignId, count: number, end: (id: MessageId) 
 }
 
 const unproven = (code: string) => (id: MessageId) =>
-  setUnconfirmed(redis, id, 'AAAAAA', { problem: { code, sentence: 'No answer.' }, waitMs: 60_000 })
+  setUnconfirmed(redis, id, 'AAAAAA', { problem: { code, sentence: 'No answer.' }, evidenceMs: 60_000 })
 const refused = (code: string) => (id: MessageId) =>
   recordStatus(redis, id, 'AAAAAA', 'failed', { problem: { code, sentence: 'No.' } })
 

@@ -108,7 +108,7 @@ test('steps of one turn come to what each comes to alone, also two of the same m
   const ends = await Promise.all([
     recordStatus(redis, sent, 'A1', 'sent', { providerId: 'p1' }),
     recordStatus(redis, failed, 'A1', 'failed', { problem }),
-    setUnconfirmed(redis, doubted, 'A1', { problem, waitMs: 60_000 }),
+    setUnconfirmed(redis, doubted, 'A1', { problem, evidenceMs: 60_000 }),
     setNotSent(redis, again, 'A1', how),
     setNotSent(redis, again, 'A1', how),
     recordStatus(redis, unknown, 'A1', 'sent'),
@@ -131,7 +131,7 @@ test('a message that comes into doubt and out of it again in one turn is not loo
   const id = newId(newLane())
   await claim(redis, id, 'A1', messageTo(someone()), times)
   const ends = await Promise.all([
-    setUnconfirmed(redis, id, 'A1', { problem, waitMs: 60_000 }),
+    setUnconfirmed(redis, id, 'A1', { problem, evidenceMs: 60_000 }),
     recordStatus(redis, id, 'A1', 'sent', { providerId: 'p1' }),
   ])
   expect(ends).toMatchObject([{ state: 'unconfirmed' }, { state: 'sent' }])

@@ -184,7 +184,7 @@ async function createLife({ hasPortfolio, waves }: Setting) {
     async sweep(i: number, policy: 'never' | 'once'): Promise<void> {
       const record = await recordAt(i)
       if (record?.state === 'sending') {
-        await setUnconfirmed(redis, idAt(i), record.attempt, { problem: workerLost, waitMs: 0 })
+        await setUnconfirmed(redis, idAt(i), record.attempt, { problem: workerLost, evidenceMs: 0 })
       } else if (record?.state === 'unconfirmed') {
         await resolveUnconfirmed(redis, idAt(i), record.attempt, policy, 8)
       }

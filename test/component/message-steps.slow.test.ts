@@ -57,7 +57,7 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'not_sent':
       return setNotSent(redis, id, each.attempt, { counts: each.counts, maxTries: each.maxTries, problem: PROBLEM })
     case 'unconfirmed':
-      return setUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, waitMs: WAIT_MS })
+      return setUnconfirmed(redis, id, each.attempt, { problem: PROBLEM, evidenceMs: WAIT_MS })
     case 'status':
       // Half of the attempts are recorded in the short step.
       if (each.status === 'sent' && each.attempt !== 'BBBBBB') {
@@ -218,7 +218,7 @@ test('a failure while another attempt is known to be sent is noted in the histor
   const id = { lane: 90_005, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
-  await setUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'AAAAAA', { problem: PROBLEM, evidenceMs: 0 })
   await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)
   await claimWith('BBBBBB')
   await recordStatus(redis, id, 'BBBBBB', 'sent', { providerId: 'wamid.second' })

@@ -230,7 +230,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
   const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
   const problem = { code: 'timeout', sentence: 'No answer came.' }
   await claim(redis, id, 'AAAAAA', message, times)
-  await setUnconfirmed(redis, id, 'AAAAAA', { problem, waitMs: 0 })
+  await setUnconfirmed(redis, id, 'AAAAAA', { problem, evidenceMs: 0 })
   const frozen = connectWithRetry(lanes.server.url)
   const read = frozen.hgetall.bind(frozen)
   let hasRead = false
@@ -251,7 +251,7 @@ test('a sweeper that was frozen after it read a message in doubt decides nothing
     // Another sweeper decides, the message is sent again, and that attempt brings no answer either: its wait is long.
     await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 5)
     await claim(redis, id, 'BBBBBB', message, times)
-    await setUnconfirmed(redis, id, 'BBBBBB', { problem, waitMs: HOUR })
+    await setUnconfirmed(redis, id, 'BBBBBB', { problem, evidenceMs: HOUR })
     thaw()
     await swept
     expect(await readMessage(redis, id)).toMatchObject({ state: 'unconfirmed', attempt: 'BBBBBB', repeats: 1 })

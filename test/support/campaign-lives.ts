@@ -275,7 +275,7 @@ async function createLife(world: World, lane: number, total: number) {
     await taken(message, name)
     if (outcome === 'crash') return 'back'
     if (outcome === 'sent') await recordStatus(redis, message, name, 'sent', { providerId: name })
-    else await setUnconfirmed(redis, message, name, { problem: PROBLEM, waitMs: 0 })
+    else await setUnconfirmed(redis, message, name, { problem: PROBLEM, evidenceMs: 0 })
     return 'over'
   }
 

@@ -80,8 +80,8 @@ export interface Claim {
   attempt: string
   message: NewMessage
   waitsAs?: WaitsAs
-  /** It is not to be sent yet: the claim delays its job for so long. */
-  delayMs?: number | undefined
+  /** It is not to be sent yet: the claim delays its job for so long at least. */
+  leastWaitMs?: number | undefined
   /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
   person?: string | undefined
 }
@@ -203,7 +203,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       pace: pace && numbersOf(pace, slots),
       settleWithinMs: SETTLE_WITHIN_MS,
     },
-    claims.map(({ id, attempt, message, waitsAs, delayMs, person = message.to }) => ({
+    claims.map(({ id, attempt, message, waitsAs, leastWaitMs, person = message.to }) => ({
       args: {
         ulid: id.ulid,
         attempt,
@@ -215,7 +215,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
         waitsAs,
         run: message.run,
         sendAt: message.sendAt,
-        delayMs,
+        leastWaitMs,
       },
     })),
     { replicated: true },

@@ -62,15 +62,15 @@ const coolDownOf = ({ lane }: MessageId, cooldown: Cooldown) =>
     ? { key: laneCooldownKey(lane), of: cooldown.of, ms: cooldown.ms }
     : { key: recipientCooldownKey(lane, nameOfPerson(cooldown.person)), of: cooldown.of, ms: cooldown.leastMs }
 
-/** The attempt got no trustworthy answer: unconfirmed, and `waitMs` from now its policy decides. */
+/** The attempt got no trustworthy answer: unconfirmed, and `evidenceMs` from now its policy decides. */
 export const setUnconfirmed = (
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: { problem: Problem; waitMs: number; content?: string | undefined },
+  how: { problem: Problem; evidenceMs: number; content?: string | undefined },
 ): Promise<StepResult> => {
-  const { problem, waitMs, content } = how
-  return takeStep(redis, id, { kind: 'unconfirmed', attempt, problem, evidenceMs: waitMs, content })
+  const { problem, evidenceMs, content } = how
+  return takeStep(redis, id, { kind: 'unconfirmed', attempt, problem, evidenceMs, content })
 }
 
 /** Evidence about an attempt, from any source, in any order, any number of times. */

@@ -126,8 +126,8 @@ async function decide(
     return ensureJob(deps, id, record, decision)
   }
   if (record?.state === 'sending' && decision.list === 'in_doubt') {
-    const waitMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
-    await setUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, waitMs })
+    const evidenceMs = entry.bringsEvidence ? deps.config.unconfirmedWaitMs : 0
+    await setUnconfirmed(deps.redis, id, record.attempt, { problem: workerLost, evidenceMs })
     return
   }
   if (record?.state === 'unconfirmed' && decision.list === 'in_doubt') {

@@ -57,7 +57,7 @@ export async function handleFailedClaim(
 }
 
 /** How long the claim has delayed the job, if it has: the read of the lane did not include that delay. */
-export const putOffMs = (result: ClaimResult | Error): number | undefined =>
+export const jobWaitMs = (result: ClaimResult | Error): number | undefined =>
   'verdict' in result && (result.verdict === 'recipient_cooldown' || result.verdict === 'message_waits')
     ? result.waitMs
     : undefined

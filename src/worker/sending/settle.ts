@@ -394,7 +394,7 @@ async function unconfirmed(
   const { problem, coolsLane } = outcome
   // Count before the first await: a success that arrives later resets the streak.
   const isOutage = backoff.isOutage(id.lane)
-  const doubt = { problem, waitMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
+  const doubt = { problem, evidenceMs: bringsEvidence ? config.unconfirmedWaitMs : 0 }
   await untilWritten(redis, () => setUnconfirmed(redis, id, attempt, doubt))
   // The sweep may expect nothing of this lane before the attempt would be lost. If the mark is lost, it
   // decides only then.

@@ -26,7 +26,7 @@ import { nameFiles } from './message-files.ts'
 import { checkRules } from './provider-rules.ts'
 import { readJobs } from './read-jobs.ts'
 import { type HeldCampaigns, readPlaces } from './read-places.ts'
-import { handleFailedClaim, handleRefusedClaim, putOffMs, takeBackClaims } from './refused-claims.ts'
+import { handleFailedClaim, handleRefusedClaim, jobWaitMs, takeBackClaims } from './refused-claims.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import { suppressedAmong, wantedUntilOf } from './suppressed.ts'
 
@@ -126,8 +126,8 @@ async function takeAndClaim(
   else if (jobs.length + places.length > 0) await releaseRead(redis, lane, by)
   taken.hasMore = isFull || taken.heldMs !== undefined
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
-  const heldMs = leastHeldMs(held)
-  if (heldMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? heldMs, heldMs)
+  const waitMs = campaignWaitMs(held)
+  if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
   return taken
 }
 
@@ -142,7 +142,7 @@ function stillHeld(held: HeldCampaigns): readonly number[] {
 const NO_CAMPAIGNS: readonly number[] = []
 
 /** Ms until one of them may be read again; undefined when none is skipped. */
-const leastHeldMs = (held: HeldCampaigns): number | undefined =>
+const campaignWaitMs = (held: HeldCampaigns): number | undefined =>
   held.size === 0 ? undefined : Math.max(1, Math.min(...held.values()) - performance.now())
 
 /** Names, allows and claims the messages of a step, each time all of them together. */
@@ -238,7 +238,7 @@ async function claimAll(
       ? handleFailedClaim(deps, each, result)
       : handleRefusedClaim(deps, each, result))
     if (heldMs !== undefined) taken.heldMs = Math.min(taken.heldMs ?? heldMs, heldMs)
-    const waitMs = putOffMs(result)
+    const waitMs = jobWaitMs(result)
     if (waitMs !== undefined) taken.dueInMs = Math.min(taken.dueInMs ?? waitMs, waitMs)
   }
 }
@@ -287,7 +287,7 @@ function claimOf(each: Candidate): Claim {
   const { id, message, waitsAs, notBefore, names, fileWaitMs } = each
   each.attempt = newAttemptId()
   const timed = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-  return { id, message: timed, waitsAs, person: names?.[0], attempt: each.attempt, delayMs: fileWaitMs }
+  return { id, message: timed, waitsAs, person: names?.[0], attempt: each.attempt, leastWaitMs: fileWaitMs }
 }
 
 /** Refunds what was counted for messages that do not leave after all, at once for all: handling the first may end the step. */

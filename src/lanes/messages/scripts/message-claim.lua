@@ -46,7 +46,7 @@
 --                   has claimed it before and it has no job
 --   run?            number of its campaign
 --   sendAt?         ms, of a message that is not to be sent sooner
---   delayMs?        for which the message is not to be sent
+--   leastWaitMs?    for which the message is not to be sent
 -- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
 -- {..., slot, time (µs)}, with marks if there are any: 1 if it is the probe of its lane, 2 if another worker has
 -- reserved slots of the lane since this one did, 3 for both; {'error', text} of one that failed.
@@ -178,9 +178,9 @@ do
     end
     local taken, running = {}, {}
     for i = 1, #each do
-      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
         unpack(each[i], 1, 11)
-      if not standing[i] or taken[ulid] or now >= validUntil or (sendAt or 0) > now or delayMs then return false end
+      if not standing[i] or taken[ulid] or now >= validUntil or (sendAt or 0) > now or leastWaitMs then return false end
       taken[ulid] = true
       if run then
         if running[run] == nil then running[run] = redis.call('HGET', campaigns .. run, 'state') == 'running' end
@@ -194,7 +194,7 @@ do
   local lostAt, keptMs = whole(now + lostAfterMs), whole(retentionMs)
   local marks = lane and lane.isShared and 2 or nil
   local function claimOne(i)
-    local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+    local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
       unpack(each[i], 1, 11)
     local slotUs = lane and lane.next()
     local early = slotUs and tooEarly(slotUs, aheadUs)
@@ -251,7 +251,7 @@ local m = {
 }
 local event = { kind = MOVE.claim }
 local function claim(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, delayMs =
+  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
     unpack(each[i], 1, 11)
   local id, at, name = ids .. ulid, standing[i], names[i]
   local record, job = records .. ulid, jobs .. id
@@ -285,7 +285,7 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- The job may come before the message is due: a person had it tried at once, or it was due by the clock of a lost Redis.
-    local waitMs = math.max(found[waitAt[i]] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, delayMs or 0)
+    local waitMs = math.max(found[waitAt[i]] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, leastWaitMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
       delayMessage(m, waitMs)
