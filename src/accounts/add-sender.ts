@@ -17,7 +17,7 @@ import {
   sendersOfAccountKey,
 } from '../redis/keys.ts'
 import { withLock } from '../redis/lock.ts'
-import { dropKeptLane, keepLaneUntil } from './retained-lanes.ts'
+import { dropRetainedLane, retainLaneUntil } from './retained-lanes.ts'
 import {
   accessFields,
   defaultSender,
@@ -79,7 +79,7 @@ export function addSender(redis: Redis, sender: NewSender): Promise<number> {
     const hasDefault = (await defaultSender(redis, account)) !== undefined
     if (!hasDefault) await redis.hset(accountKey(account), 'default_sender', id)
     // Remains of a removed sender with this id, whose request was repeated.
-    await dropKeptLane(redis, { lane: id, account })
+    await dropRetainedLane(redis, { lane: id, account })
     await redis.del(laneClosedKey(id))
     await redis.del(senderKey(id))
     await assertHeld()
@@ -187,7 +187,7 @@ export function removeSender(
       if ((await redis.get(key)) === String(id)) await redis.del(key)
     }
     const nowMs = Date.now()
-    await keepLaneUntil(redis, { lane: id, account }, nowMs + keepMs)
+    await retainLaneUntil(redis, { lane: id, account }, nowMs + keepMs)
     await redis.hdel(rootKeys.lanes, String(id))
     await redis.hset(senderKey(id), 'removed_at', nowMs)
     return undefined

@@ -33,16 +33,16 @@ export async function retainedLanes(redis: Redis, account?: number): Promise<num
 }
 
 /** Sets until when (epoch ms) the lane is expected to have data; overwrites an earlier time. */
-export async function keepLaneUntil(redis: Redis, lane: RemovedLane, untilMs: number): Promise<void> {
+export async function retainLaneUntil(redis: Redis, lane: RemovedLane, untilMs: number): Promise<void> {
   await redis.zadd(rootKeys.removedLanes, untilMs, memberOf(lane))
 }
 
 /** Removed senders' lanes that are not expected to have data at this time (epoch ms). */
-export async function lanesKeptUntil(redis: Redis, nowMs: number): Promise<RemovedLane[]> {
+export async function lanesRetainedUntil(redis: Redis, nowMs: number): Promise<RemovedLane[]> {
   return (await redis.zrangebyscore(rootKeys.removedLanes, '-inf', nowMs)).map(readMember)
 }
 
 /** Takes the lane off the list: its data is gone, or its sender was added again. */
-export async function dropKeptLane(redis: Redis, lane: RemovedLane): Promise<void> {
+export async function dropRetainedLane(redis: Redis, lane: RemovedLane): Promise<void> {
   await redis.zrem(rootKeys.removedLanes, memberOf(lane))
 }

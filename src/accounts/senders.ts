@@ -148,7 +148,7 @@ export const sortSenders = async (
 ): Promise<{ senders: Sender[]; broken: BrokenSender[] }> => sortByReading(redis, await lanesOf(redis, account))
 
 /** The same with removed senders whose data is retained. */
-export const sortKeptSenders = async (
+export const sortRetainedSenders = async (
   redis: Redis,
 ): Promise<{ senders: Sender[]; broken: { lane: number; error: CorruptRecordError }[] }> =>
   sortByReading(
@@ -181,7 +181,7 @@ export const grantedRate = ({ told_rate: told }: Pick<Sender, 'told_rate'>): num
   Math.max(DEFAULT_RATE, Number(told?.value) || 0)
 
 /** The same with removed senders whose data is retained. */
-export const listKeptSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
+export const listRetainedSenders = async (redis: Redis, account?: number): Promise<Sender[]> =>
   readSenders(redis, await retainedLanes(redis, account))
 
 async function readSenders(redis: Redis, ids: readonly number[]): Promise<Sender[]> {

@@ -5,7 +5,7 @@
 // So each lane is checked when its time seems over, and kept while it has data.
 
 import { findKeptAccount, keptAccounts } from '../accounts/accounts.ts'
-import { dropKeptLane, keepLaneUntil, lanesKeptUntil, type RemovedLane } from '../accounts/retained-lanes.ts'
+import { dropRetainedLane, lanesRetainedUntil, type RemovedLane, retainLaneUntil } from '../accounts/retained-lanes.ts'
 import { expireDrafts } from '../campaigns/expiry/draft-expiry.ts'
 import { statesOf, trimCampaigns } from '../campaigns/store/list.ts'
 import { forgetCursors } from '../events/store/endpoints.ts'
@@ -101,7 +101,7 @@ const AGAIN_MS = HOUR_MS
 /** Forgets the lanes of removed senders without data at this time (epoch ms). A failure of one affects no other. */
 export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void> {
   const { redis, queues, log } = deps
-  const due = await lanesKeptUntil(redis, nowMs)
+  const due = await lanesRetainedUntil(redis, nowMs)
   if (due.length === 0) return
   const withFiles = new Set((await campaignsWithFiles(deps.files)).map(({ id }) => id.lane))
   for (const removed of due) {
@@ -109,12 +109,12 @@ export async function forgetLanes(deps: ForgetDeps, nowMs: number): Promise<void
     try {
       if (await redis.hexists(rootKeys.lanes, String(lane))) {
         // Its removal was interrupted, and can be repeated.
-        await dropKeptLane(redis, removed)
+        await dropRetainedLane(redis, removed)
         continue
       }
       const until = Math.max(await keptUntil(deps, removed, nowMs), withFiles.has(lane) ? nowMs + AGAIN_MS : 0)
       if (until > nowMs) {
-        await keepLaneUntil(redis, removed, until)
+        await retainLaneUntil(redis, removed, until)
         continue
       }
       await forgetCursors(redis, removed.account, lane)

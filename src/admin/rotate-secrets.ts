@@ -1,7 +1,7 @@
 // Reseals everything under the first of LANEWAY_SECRET_KEYS, while all parts run.
 
 import { listAccounts } from '../accounts/accounts.ts'
-import { findSender, replaceToken, type Sender, sortKeptSenders, tokenContextOf } from '../accounts/senders.ts'
+import { findSender, replaceToken, type Sender, sortRetainedSenders, tokenContextOf } from '../accounts/senders.ts'
 import { resealWebhookSecrets } from '../accounts/webhook-secrets.ts'
 import { resealEndpoint } from '../events/store/endpoint-secrets.ts'
 import { listReadableEndpoints } from '../events/store/endpoints.ts'
@@ -33,7 +33,7 @@ export async function rotateSecrets(redis: Redis, seal: Seal): Promise<Rotation>
       rotation.unreadable.push({ kind, id })
     }
   }
-  const { senders, broken } = await sortKeptSenders(redis)
+  const { senders, broken } = await sortRetainedSenders(redis)
   for (const { lane } of broken) rotation.unreadable.push({ kind: 'sender', id: lane })
   for (const sender of senders) {
     const resealed = () => resealSender(redis, seal, sender)

@@ -128,7 +128,7 @@ export async function dropSender(
   retentionMs: number,
   { isKnown = true }: { isKnown?: boolean } = {},
 ): Promise<Sender> {
-  const sender = await keptSender(redis, id)
+  const sender = await retainedSender(redis, id)
   if (sender.removed_at === undefined) {
     const isBusy = () => whyBusy(redis, queues, sender)
     const busy = await removeSender(redis, sender, retentionMs, {
@@ -156,7 +156,7 @@ export async function existingSender(redis: Redis, id: number, account?: number)
 }
 
 /** The same, or a removed sender whose data is retained. */
-export async function keptSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+export async function retainedSender(redis: Redis, id: number, account?: number): Promise<Sender> {
   const sender = await findSender(redis, id)
   if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
   return sender

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { keptAccounts } from '../accounts/accounts.ts'
 import { sendersNamed } from '../accounts/named-senders.ts'
-import { findSender, listKeptSenders, type Sender } from '../accounts/senders.ts'
+import { findSender, listRetainedSenders, type Sender } from '../accounts/senders.ts'
 import { cutText } from '../kernel/cut-text.ts'
 import { iso } from '../kernel/instant.ts'
 import { type MessageId, parseMessageId } from '../kernel/message-id.ts'
@@ -84,7 +84,7 @@ export const verbs: readonly Verb[] = [
       }
       const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
       if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
-      const all = await listKeptSenders(redis, account)
+      const all = await listRetainedSenders(redis, account)
       const senders = sender === undefined ? all : sendersNamed(all, sender)
       if (sender !== undefined && senders.length === 0) throw noSender(sender)
       const filter: Search['filter'] = {

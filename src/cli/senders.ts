@@ -22,7 +22,7 @@ import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
 import { CliFailure } from './failure.ts'
 import { confirmRate } from './lanes.ts'
 import { type Columns, listed } from './print.ts'
-import { keptSenderNamed, laneQueues, senderNamed } from './session.ts'
+import { laneQueues, retainedSenderNamed, senderNamed } from './session.ts'
 import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderName } from './values.ts'
 import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
 
@@ -224,7 +224,7 @@ export const verbs: readonly Verb[] = [
     example: '1',
     values: { sender: senderName },
     async run({ sender: named }, context) {
-      const { id, number, account } = await keptSenderNamed(context.redis, named)
+      const { id, number, account } = await retainedSenderNamed(context.redis, named)
       await dropSender(await depsOf(context), id, context.config.retentionMs)
       return {
         json: { id, removed: true },

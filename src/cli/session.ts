@@ -113,7 +113,7 @@ export async function senderNamed(redis: Redis, name: string): Promise<Sender> {
 }
 
 /** The same, or a removed one by its id: removing it again finishes what a removal left undone. */
-export async function keptSenderNamed(redis: Redis, name: string): Promise<Sender> {
+export async function retainedSenderNamed(redis: Redis, name: string): Promise<Sender> {
   const removed = /^\d{1,15}$/.test(name) ? await findSender(redis, Number(name)) : undefined
   return removed?.removed_at === undefined ? senderNamed(redis, name) : removed
 }

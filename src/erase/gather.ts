@@ -1,5 +1,5 @@
 // Reads all stored data of a person of an account, a part at a time: there may be a million messages.
-import { listKeptSenders } from '../accounts/senders.ts'
+import { listRetainedSenders } from '../accounts/senders.ts'
 import { findFile } from '../gallery/files.ts'
 import { filesSentBy } from '../gallery/received-media.ts'
 import { findMessages } from '../messages/lookup/find-messages.ts'
@@ -50,7 +50,7 @@ async function* messagesOf(
   names: Names,
   nowMs: number,
 ): AsyncGenerator<ListedMessage[]> {
-  const senders = await listKeptSenders(redis, account)
+  const senders = await listRetainedSenders(redis, account)
   for (const direction of ['outbound', 'inbound'] as const) {
     const filter = { names, direction }
     let page: Awaited<ReturnType<typeof findMessages>> | undefined

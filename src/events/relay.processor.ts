@@ -4,7 +4,7 @@
 // Two relays at once, as after one was frozen, repeat events and do no other harm: an endpoint's cursors move by
 // compare-and-set (store/scripts/cursor-move.lua).
 
-import { listKeptSenders } from '../accounts/senders.ts'
+import { listRetainedSenders } from '../accounts/senders.ts'
 import type { Config } from '../kernel/config.ts'
 import type { Log } from '../kernel/log.ts'
 import { repeatedly } from '../kernel/repeatedly.ts'
@@ -67,7 +67,7 @@ export function startRelay(deps: RelayDeps) {
       const { endpoints, unreadable: broken } = await listReadableEndpoints(redis, account)
       unreadable.push(...broken)
       if (endpoints.length === 0) continue
-      const kept = await listKeptSenders(redis, account).catch(corruptOrThrow)
+      const kept = await listRetainedSenders(redis, account).catch(corruptOrThrow)
       if (kept instanceof CorruptRecordError) {
         // Without the sender's number its events would go to the wrong endpoints, or to none: they wait until it is mended.
         unreadable.push(kept)

@@ -2,7 +2,7 @@
 // (scripts/lane-next.lua).
 
 import { logOwnAct } from '../accounts/own-acts.ts'
-import { dropKeptLane, type RemovedLane } from '../accounts/retained-lanes.ts'
+import { dropRetainedLane, type RemovedLane } from '../accounts/retained-lanes.ts'
 import {
   findSender,
   listSenders,
@@ -192,5 +192,5 @@ export async function forgetLane(redis: Redis, queues: LaneQueues, removed: Remo
     ...[activeCampaignsKey(lane), parkedCampaignsKey(lane), campaignsRestKey(lane), placesKey(lane), turnsKey(lane)],
   )
   await redis.del(senderKey(lane))
-  await dropKeptLane(redis, removed)
+  await dropRetainedLane(redis, removed)
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
-import { listKeptSenders } from '../../src/accounts/senders.ts'
+import { listRetainedSenders } from '../../src/accounts/senders.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import { storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { findMessages } from '../../src/messages/lookup/find-messages.ts'
@@ -109,7 +109,7 @@ test('names of one person are one list', async () => {
     await writes(userId, Date.now() - 2),
     await writes('DE.1', Date.now()),
   ]
-  const senders = await listKeptSenders(service.redis, tenant.account)
+  const senders = await listRetainedSenders(service.redis, tenant.account)
   const search = {
     senders,
     limit: 10,
@@ -131,7 +131,7 @@ test('all of a person is found by a process that is slow, whatever was sent to o
     await readyOrLate(redis, 300_000)
     relay.delay(200)
     const search = {
-      senders: await listKeptSenders(service.redis, tenant.account),
+      senders: await listRetainedSenders(service.redis, tenant.account),
       limit: 10,
       nowMs: Date.now(),
       lists: { ...service.config, files: openFolder('/nonexistent') },

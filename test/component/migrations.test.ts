@@ -2,7 +2,7 @@
 // part dies in the middle; and a part that knows less than what it finds does not start. Real: Redis.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { addSender } from '../../src/accounts/add-sender.ts'
-import { keepLaneUntil } from '../../src/accounts/retained-lanes.ts'
+import { retainLaneUntil } from '../../src/accounts/retained-lanes.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { layoutOf, MIGRATIONS, type Migration, migrate, NewerLayoutError } from '../../src/redis/migrations.ts'
@@ -77,7 +77,7 @@ test('the queues of chunks are removed from all lanes, also of removed senders, 
     },
   })
   const gone = 77
-  await keepLaneUntil(redis, { account: 1, lane: gone }, Date.now() + 60_000)
+  await retainLaneUntil(redis, { account: 1, lane: gone }, Date.now() + 60_000)
   for (const lane of [id, gone]) await putChunks(redis, lane, 3)
   const others = (await redis.keys('*')).length - (await keysOfChunks(redis, id)) - (await keysOfChunks(redis, gone))
   expect(await keysOfChunks(redis, id)).toBeGreaterThan(5)

@@ -3,8 +3,8 @@
 // Redis, HTTP, producer, relay, an endpoint. Stood in for: the passing of weeks, by a later time.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { keepLaneUntil, lanesKeptUntil, retainedLanes } from '../../src/accounts/retained-lanes.ts'
-import { findSender, listKeptSenders, listSenders } from '../../src/accounts/senders.ts'
+import { lanesRetainedUntil, retainedLanes, retainLaneUntil } from '../../src/accounts/retained-lanes.ts'
+import { findSender, listRetainedSenders, listSenders } from '../../src/accounts/senders.ts'
 import { forgetLanes } from '../../src/admin/expiry.processor.ts'
 import { dropSender } from '../../src/admin/senders.ts'
 import { erasePerson } from '../../src/erase/erase.ts'
@@ -227,7 +227,7 @@ test('of a removed sender nothing is left once the last of what it sent, receive
 
   await forget(late - DAY_MS)
   await forget(late + DAY_MS)
-  expect((await listKeptSenders(redis, tenant.account)).map(({ id }) => id)).toContain(lane)
+  expect((await listRetainedSenders(redis, tenant.account)).map(({ id }) => id)).toContain(lane)
   expect(await findInbound(redis, tenant.account, received.id)).toMatchObject({ text: 'late' })
   expect(await findCampaign(redis, draft)).toMatchObject({ state: 'cancelled' })
 
@@ -236,7 +236,7 @@ test('of a removed sender nothing is left once the last of what it sent, receive
   await forget(Date.now() + 3 * RETENTION_MS)
   expect(await placesOf(lane)).toEqual([])
   expect(await findSender(redis, lane)).toBeUndefined()
-  expect((await listKeptSenders(redis, tenant.account)).map(({ id }) => id)).toEqual([tenant.partnerLane])
+  expect((await listRetainedSenders(redis, tenant.account)).map(({ id }) => id)).toEqual([tenant.partnerLane])
   const [endpoint] = await listEndpoints(redis, tenant.account)
   expect(endpoint && [...(await readCursors(redis, endpoint)).keys()]).not.toContain(lane)
   await receiver.close()
@@ -245,9 +245,9 @@ test('of a removed sender nothing is left once the last of what it sent, receive
 test('a lane whose removal died before it left the senders is not forgotten', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
-  await keepLaneUntil(redis, { lane, account: tenant.account }, Date.now() - DAY_MS)
+  await retainLaneUntil(redis, { lane, account: tenant.account }, Date.now() - DAY_MS)
   await forget(Date.now())
   expect((await listSenders(redis, tenant.account)).map(({ id }) => id)).toContain(lane)
   expect(await retainedLanes(redis, tenant.account)).toEqual([lane, tenant.cloudLane])
-  expect((await lanesKeptUntil(redis, Date.now())).map(({ lane }) => lane)).not.toContain(lane)
+  expect((await lanesRetainedUntil(redis, Date.now())).map(({ lane }) => lane)).not.toContain(lane)
 })

@@ -1,7 +1,7 @@
 // Creates, changes, tests and replays endpoints, over HTTP and on the command line. Throws a Refusal for what is not possible.
 
 import { existingSenders } from '../../accounts/named-senders.ts'
-import { listKeptSenders, listSenders } from '../../accounts/senders.ts'
+import { listRetainedSenders, listSenders } from '../../accounts/senders.ts'
 import type { EventJob } from '../../jobs/background.ts'
 import { newUlid } from '../../kernel/message-id.ts'
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
@@ -111,7 +111,7 @@ export async function countReplayed(
   order: ReplayOrder,
 ): Promise<{ matched: number; complete: boolean }> {
   if (!order.failedOnly) {
-    const senders = new Map((await listKeptSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
+    const senders = new Map((await listRetainedSenders(redis, endpoint.account)).map(({ id, number }) => [id, number]))
     return countReplay(redis, endpoint, order, (lane) => senders.get(lane))
   }
   const found = await withEndpointQueue(redis, endpoint, (queue) => inTime(redis, () => failedDeliveries(queue, order)))

@@ -1,6 +1,6 @@
 // Pulls events from a cursor on, outbox by outbox, each in the order in which they happened.
 
-import { listKeptSenders } from '../../accounts/senders.ts'
+import { listRetainedSenders } from '../../accounts/senders.ts'
 import type { EventDocument, EventType } from '../../model/events/event-schema.ts'
 import type { PlacedEvent } from '../../model/events/outbox-entry.ts'
 import type { Redis } from '../../redis/connect.ts'
@@ -25,7 +25,7 @@ export interface Pull {
 
 /** A page of events, and the cursor after it, also when there is nothing more yet. */
 export async function pullEvents(redis: Redis, pull: Pull): Promise<{ events: EventDocument[]; next: Cursor }> {
-  const senders = await listKeptSenders(redis, pull.account)
+  const senders = await listRetainedSenders(redis, pull.account)
   const byLane = new Map(senders.map((sender) => [sender.id, sender]))
   const types = pull.types && [...pull.types]
   const next = new Map<number, OutboxCursor>()

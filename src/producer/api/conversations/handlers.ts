@@ -2,7 +2,7 @@
 
 import { assertForSender } from '../../../accounts/check-key.ts'
 import { existingSenders } from '../../../accounts/named-senders.ts'
-import { listKeptSenders } from '../../../accounts/senders.ts'
+import { listRetainedSenders } from '../../../accounts/senders.ts'
 import { isoOrNull } from '../../../kernel/instant.ts'
 import { replyWindowOf, WINDOW_MS } from '../../../lanes/messages/inbound.ts'
 import { senderOf } from '../../../messages/accept/choose-sender.ts'
@@ -39,7 +39,7 @@ export const conversationRoutes = (deps: { redis: Redis; config: ListSettings })
 
     async messages(call) {
       const { caller, params, query } = call
-      const kept = await listKeptSenders(redis, caller.account)
+      const kept = await listRetainedSenders(redis, caller.account)
       let senders = kept.filter(({ id }) => caller.senders.length === 0 || caller.senders.includes(id))
       if (query.sender !== undefined) {
         senders = existingSenders(kept, query.sender, caller.account)

@@ -3,7 +3,7 @@
 
 import { assertForSender } from '../../../accounts/check-key.ts'
 import { existingSenders } from '../../../accounts/named-senders.ts'
-import { cachedSender, findSender, listKeptSenders, type Sender } from '../../../accounts/senders.ts'
+import { cachedSender, findSender, listRetainedSenders, type Sender } from '../../../accounts/senders.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { type MessageId, messageId, parseMessageId } from '../../../kernel/message-id.ts'
 import { type InboundMessage, readCursor, writeCursor } from '../../../lanes/archive/archive.ts'
@@ -72,7 +72,7 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
         const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
         throw invalid([{ path: 'campaign', message }])
       }
-      const all = await listKeptSenders(redis, account)
+      const all = await listRetainedSenders(redis, account)
       return messagePage(deps, call, sender === undefined ? all : existingSenders(all, sender, account), {
         ...fields,
         names: person === undefined ? undefined : await namesOf(redis, account, digitsOf('with', person)),

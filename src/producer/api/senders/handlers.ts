@@ -7,8 +7,8 @@ import {
   changeSender,
   dropSender,
   existingSender,
-  keptSender,
   makeSender,
+  retainedSender,
   type SenderDeps,
   showSender,
   showSenders,
@@ -110,7 +110,7 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
     },
 
     async remove(call) {
-      await dropSender(deps, (await own(call, keptSender)).id, config.retentionMs)
+      await dropSender(deps, (await own(call, retainedSender)).id, config.retentionMs)
       return says('removed')
     },
   })
