@@ -70,30 +70,30 @@ const keepScript = defineScript(import.meta.url, 'upload-keep')
 const backoffScript = defineScript(import.meta.url, 'upload-backoff')
 
 /** WhatsApp has taken the content under this id. */
-export async function keepUpload(redis: Redis, of: UploadedContent, id: string, nowMs: number): Promise<void> {
-  const { upload, backoff } = mediaUploadKeys(of.lane, of.hash)
+export async function keepUpload(redis: Redis, content: UploadedContent, id: string, nowMs: number): Promise<void> {
+  const { upload, backoff } = mediaUploadKeys(content.lane, content.hash)
   await keepScript(redis, { upload, backoff }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
 }
 
 /** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it backs off (ms). */
 export const backOffUpload = (
   redis: Redis,
-  of: UploadedContent,
+  content: UploadedContent,
   why: Omit<UploadBackoff, 'ms'>,
   askedMs = 0,
 ): Promise<number> =>
   why.outcome === 'refused'
-    ? noteBackoff(redis, of, why, { leastMs: REFUSED_MS, from: 0 })
-    : noteBackoff(redis, of, why, { leastMs: askedMs, from: 1 })
+    ? noteBackoff(redis, content, why, { leastMs: REFUSED_MS, from: 0 })
+    : noteBackoff(redis, content, why, { leastMs: askedMs, from: 1 })
 
 /** `from`: the number of failures from which it backs off; 0: this failure does not count. */
 async function noteBackoff(
   redis: Redis,
-  of: UploadedContent,
+  content: UploadedContent,
   { outcome, code, sentence }: Omit<UploadBackoff, 'ms'>,
   how: { leastMs: number; from: number },
 ): Promise<number> {
-  const { backoff, failures } = mediaUploadKeys(of.lane, of.hash)
+  const { backoff, failures } = mediaUploadKeys(content.lane, content.hash)
   const lengths = { firstMs: FIRST_BACKOFF_MS, mostMs: MOST_BACKOFF_MS, keptMs: FAILURES_KEPT_MS }
   const args = { text: `${outcome}|${code}|${sentence}`, ...how, ...lengths }
   return Number(await backoffScript(redis, { backoff, failures }, args))
@@ -103,12 +103,12 @@ async function noteBackoff(
  * Forgets an id that WhatsApp does not know any more, unless there is another one by now. The first time the content may be
  * uploaded again at once; a WhatsApp that forgets each id right away makes it back off longer and longer.
  */
-export async function forgetUpload(redis: Redis, of: UploadedContent, id: string): Promise<void> {
-  const keys = mediaUploadKeys(of.lane, of.hash)
+export async function forgetUpload(redis: Redis, content: UploadedContent, id: string): Promise<void> {
+  const keys = mediaUploadKeys(content.lane, content.hash)
   const upload = await redis.get(keys.upload)
   if (upload === null || readUpload(upload).id !== id || !(await deleteIf(redis, keys.upload, upload))) return
   const sentence = 'WhatsApp does not know the file a moment after it was uploaded.'
-  await noteBackoff(redis, of, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
+  await noteBackoff(redis, content, { outcome: 'waits', code: 'media_gone', sentence }, { leastMs: 0, from: 2 })
 }
 
 /** Makes this worker the one that uploads the content, or keeps it that; false while another one does. */

@@ -29,8 +29,8 @@ export type Read = Omit<AccountUpdate, 'wabaId' | 'atMs'> & { atMs?: number | un
 
 /** The meaning of a field; by its shape alone if the field is unknown. */
 export function readAccountUpdate(field: string, value: unknown): Read {
-  const told = readers.get(field)?.safeParse(value).data
-  if (told !== undefined) return { field, isKnown: true, ...told }
+  const meaning = readers.get(field)?.safeParse(value).data
+  if (meaning !== undefined) return { field, isKnown: true, ...meaning }
   const named = /^[a-z][a-z_]{0,63}$/.test(field) ? field : 'other'
   const { data } = z.object({ event: spare(constant), metadata: spare(metadata) }).safeParse(value)
   return {

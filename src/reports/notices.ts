@@ -28,10 +28,10 @@ export type Kept = z.infer<typeof reply>
  * The id of a notice: equal notices of the same moment have the same id. Some have no time, and WhatsApp repeats webhooks for days: equal
  * ones of one day have the same id.
  */
-function idOf({ kind, received_at: _received, at, ...told }: Notice, isTimed: boolean): string {
+function idOf({ kind, received_at: _received, at, ...content }: Notice, isTimed: boolean): string {
   const moment = isTimed ? at : `day ${Math.floor(at / DAY_MS)}`
   const digest = createHash('sha256')
-    .update(JSON.stringify({ ...told, kind, moment }))
+    .update(JSON.stringify({ ...content, kind, moment }))
     .digest('base64url')
   return `${kind}.${digest.slice(0, 22)}`
 }
@@ -57,14 +57,14 @@ async function keepIn(redis: Redis, account: number, notice: Notice, { nowMs: no
   const id = idOf(notice, isTimed)
   const isAll = account === NO_ACCOUNT
   const { kind, at, field, event, sentence, lane } = notice
-  const told = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }
+  const occurrence = { about: 'notice', id, field, event, sentence, at: now, ...(lane !== null && { lane }) }
   const keys = { index: noticesKey(account), outbox: eventKeys(account).outbox }
   const most = isAll ? MOST_NOTICES_IN_ALL : MOST_NOTICES
   // In the list of all accounts a flood at one must not keep out another's notices.
   const mostNow = isAll ? MOST_NOTICES_IN_ALL : MOST_A_MINUTE
   const bounds = { now, keepMs: NOTICES_KEPT_MS, most, mostNow }
   const args = { id, kind, text: JSON.stringify(notice), at, ...bounds }
-  return reply.parse(await script(redis, keys, isAll ? args : { ...args, event: JSON.stringify(told) }))
+  return reply.parse(await script(redis, keys, isAll ? args : { ...args, event: JSON.stringify(occurrence) }))
 }
 
 const CURSOR = /^(\d{1,15})\.([a-z_]{1,64}\.[\w-]{22})$/

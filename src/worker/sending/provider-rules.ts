@@ -32,15 +32,15 @@ export async function checkRules(
 ): Promise<number | undefined> {
   const isCounted = (rules.portfolio?.dailyLimit ?? null) !== null
   const isTemplate = ({ message }: Candidate): boolean => isCounted && message.type === 'template'
-  const of = messages.filter((each) => !each.isTransactional || each.isMarketing || isTemplate(each))
-  const [first] = of
+  const concerned = messages.filter((each) => !each.isTransactional || each.isMarketing || isTemplate(each))
+  const [first] = concerned
   if (first === undefined) return undefined
   const { lane } = first.id
-  const templates = of.filter(isTemplate)
+  const templates = concerned.filter(isTemplate)
   // Sent in one write, together with the other reads before a claim.
   const [isAsked, rest] = await Promise.all([
     isCounted || hasActiveRules(redis, rules),
-    of.some(({ isTransactional }) => !isTransactional) ? campaignsRest(redis, lane) : undefined,
+    concerned.some(({ isTransactional }) => !isTransactional) ? campaignsRest(redis, lane) : undefined,
     naming,
   ])
   const open = await openWindowsAmong(
@@ -48,8 +48,8 @@ export async function checkRules(
     lane,
     templates.map(({ allNames }) => allNames),
   )
-  for (const each of of) each.isResting = rest !== undefined && !each.isTransactional
-  const asked = of.filter(({ isResting }) => !isResting)
+  for (const each of concerned) each.isResting = rest !== undefined && !each.isTransactional
+  const asked = concerned.filter(({ isResting }) => !isResting)
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))
   const asks = asked.map((each) => ({
     name: each.name,

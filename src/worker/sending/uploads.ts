@@ -142,57 +142,57 @@ export function createUploads(deps: UploadDeps) {
   }
 
   async function uploadHeld(entry: DirectoryEntry, file: GalleryFile): Promise<void> {
-    const of = { lane: entry.sender.id, hash: file.hash }
-    if (!(await holdUpload(redis, of, deps.worker, true))) return
+    const content = { lane: entry.sender.id, hash: file.hash }
+    if (!(await holdUpload(redis, content, deps.worker, true))) return
     // If another worker has the lease by now, as after this one was frozen, the upload ends.
     const lost = new AbortController()
     const holding = setInterval(() => {
-      holdUpload(redis, of, deps.worker, false).then(
+      holdUpload(redis, content, deps.worker, false).then(
         (isHeld) => isHeld || lost.abort(),
         () => undefined,
       )
     }, HOLD_AGAIN_MS)
     try {
-      const found = await findUpload(redis, of, Date.now())
+      const found = await findUpload(redis, content, Date.now())
       // Another worker was faster.
       if (found.kind === 'backing_off' || (found.kind === 'uploaded' && !found.isOld)) return
-      await uploadOnce(entry, file, of, AbortSignal.any([lost.signal, stopping.signal]))
+      await uploadOnce(entry, file, content, AbortSignal.any([lost.signal, stopping.signal]))
     } finally {
       clearInterval(holding)
-      await releaseUpload(redis, of, deps.worker)
+      await releaseUpload(redis, content, deps.worker)
     }
   }
 
   async function uploadOnce(
     entry: DirectoryEntry,
     file: GalleryFile,
-    of: UploadedContent,
+    content: UploadedContent,
     stopped: AbortSignal,
   ): Promise<void> {
     const beganAt = performance.now()
     let outcome: Outcome
     try {
       const { mime_type: mimeType, extension, size } = file
-      const content = await deps.files.read(contentPath(file.hash))
-      const sent = entry.provider.upload?.(entry.providerSender, { mimeType, extension, size, content }, stopped)
-      const end = await sent?.finally(() => content.destroy())
+      const bytes = await deps.files.read(contentPath(file.hash))
+      const sent = entry.provider.upload?.(entry.providerSender, { mimeType, extension, size, content: bytes }, stopped)
+      const end = await sent?.finally(() => bytes.destroy())
       if (end === undefined || stopped.aborted) return
       outcome = outcomeOf(end)
     } catch (error) {
       if (stopped.aborted) return
-      await unreadable(of, file, error)
+      await unreadable(content, file, error)
       return
     }
     if (outcome.kind === 'sent') {
-      await keepUpload(redis, of, outcome.providerId, Date.now())
-      log.info({ lane: of.lane, file: file.id, ms: Math.round(performance.now() - beganAt) }, 'upload.done')
+      await keepUpload(redis, content, outcome.providerId, Date.now())
+      log.info({ lane: content.lane, file: file.id, ms: Math.round(performance.now() - beganAt) }, 'upload.done')
       return
     }
-    await wentWrong(of, file, outcome)
+    await wentWrong(content, file, outcome)
   }
 
   async function wentWrong(
-    of: UploadedContent,
+    content: UploadedContent,
     file: GalleryFile,
     outcome: Exclude<Outcome, { kind: 'sent' }>,
   ): Promise<void> {
@@ -202,24 +202,24 @@ export function createUploads(deps: UploadDeps) {
     const isRefused = outcome.kind === 'failed'
     const ms = await backOffUpload(
       redis,
-      of,
+      content,
       { outcome: isRefused ? 'refused' : 'waits', code, sentence: text },
       askedMs,
     )
-    const about = { lane: of.lane, file: file.id, code, wait_ms: ms }
+    const about = { lane: content.lane, file: file.id, code, wait_ms: ms }
     if (isRefused) log.warn(about, 'upload.refused')
     else log.warn(about, 'upload.failed')
     // Messages would be refused as well, and a person must mend it.
-    if (outcome.kind === 'sender_blocked') await stopSender(deps, of.lane, outcome.problem)
+    if (outcome.kind === 'sender_blocked') await stopSender(deps, content.lane, outcome.problem)
   }
 
   /** The file store is away, or has lost the file. */
-  async function unreadable(of: UploadedContent, file: GalleryFile, error: unknown): Promise<void> {
+  async function unreadable(content: UploadedContent, file: GalleryFile, error: unknown): Promise<void> {
     const isGone = error instanceof FileMissingError
     const code = isGone ? gone.code : isFilesAway(error) ? 'files_away' : unreadableFile.code
     const sentence = isGone ? 'The bytes of the file are gone.' : 'The file cannot be read from where files are kept.'
-    log.error({ lane: of.lane, file: file.id, err: error }, 'upload.unreadable')
-    await backOffUpload(redis, of, { outcome: isGone ? 'refused' : 'waits', code, sentence })
+    log.error({ lane: content.lane, file: file.id, err: error }, 'upload.unreadable')
+    await backOffUpload(redis, content, { outcome: isGone ? 'refused' : 'waits', code, sentence })
   }
 
   return {
