@@ -19,7 +19,7 @@ interface Sent {
 /** One portfolio of the numbers 1 and 2 with these rules. */
 function portfolioWith(rules: Partial<Omit<Plan, 'waba_id' | 'senders'>> | Record<string, unknown>) {
   const notes: Line[] = []
-  const told: { field: string; value: Record<string, unknown>; dueMs: number }[] = []
+  const scheduled: { field: string; value: Record<string, unknown>; dueMs: number }[] = []
   const windows = new Set<string>()
   const plan = planSchema.parse({ waba_id: '77', senders: ['1', '2'], marketing: ['news'], day_ms: DAY, ...rules })
   const portfolio = new Portfolio(
@@ -29,7 +29,7 @@ function portfolioWith(rules: Partial<Omit<Plan, 'waba_id' | 'senders'>> | Recor
       displayNumberOf: (id) => `1555${id}`,
       hasWindow: (_sender, to) => windows.has(to),
       note: (line) => notes.push(line),
-      tell: ({ field, value }, dueMs) => told.push({ field, value, dueMs }),
+      schedule: ({ field, value }, dueMs) => scheduled.push({ field, value, dueMs }),
     },
     start,
   )
@@ -48,7 +48,7 @@ function portfolioWith(rules: Partial<Omit<Plan, 'waba_id' | 'senders'>> | Recor
     const ruling = portfolio.judge(message, start + atMs)
     return ruling.kind === 'refused' ? ruling.code : ruling
   }
-  return { send, notes, told, windows, events: () => notes.map(({ event }) => event) }
+  return { send, notes, scheduled, windows, events: () => notes.map(({ event }) => event) }
 }
 
 const people = (count: number) => Array.from({ length: count }, (_each, n) => String(491_700_000_000 + n))
@@ -80,7 +80,7 @@ describe('caps', () => {
     const first = send()
     expect(first).toMatchObject({ kind: 'taken', updates: [failure] })
     expect(send({ atMs: 100 })).toMatchObject({ kind: 'taken' })
-    if (typeof first === 'object') first.told?.(start + 150)
+    if (typeof first === 'object') first.answered?.(start + 150)
     expect(send({ atMs: 150 })).toMatchObject({ kind: 'taken' })
     expect(notes.map(({ event }) => event)).toEqual(['capped', 'capped', 'within_cap'])
     expect(notes[0]).toMatchObject({ until_ms: start - 500 + DAY, id: 'id 1' })
@@ -126,13 +126,13 @@ describe('holds', () => {
   })
 
   test.each([132015, 135000])('that end badly drop what was held (%i) and pause the template', (code) => {
-    const { send, told, events } = portfolioWith({ holds: { for_ms: 1_000, ends: 'badly', code } })
+    const { send, scheduled, events } = portfolioWith({ holds: { for_ms: 1_000, ends: 'badly', code } })
     const dropped = { isHeld: true, updates: [{ status: 'failed', code, dueMs: start + 1_000 }] }
     expect(send()).toMatchObject(dropped)
     expect(send({ atMs: 500 })).toMatchObject(dropped)
     expect(send({ atMs: 1_000 })).toBe(132015)
     expect(send({ atMs: 1_000, template: CODE })).toEqual(arrives)
-    expect(told).toMatchObject([
+    expect(scheduled).toMatchObject([
       { field: 'message_template_status_update', value: { event: 'PAUSED' }, dueMs: start + 1_000 },
     ])
     expect(events()).toEqual(['held_and_dropped', 'pauses_template', 'held_and_dropped', 'template_paused'])
@@ -162,12 +162,12 @@ describe('the budget', () => {
   })
 
   test('is raised when it says, and tells so', () => {
-    const { send, told } = portfolioWith({ budget: { people: 1, raised_to: 2, raised_after_ms: 1_000 } })
+    const { send, scheduled } = portfolioWith({ budget: { people: 1, raised_to: 2, raised_after_ms: 1_000 } })
     const [one = '', two = ''] = people(2)
     expect(send({ to: one })).toEqual(arrives)
     expect(send({ to: two, atMs: 999 })).toBe(131048)
     expect(send({ to: two, atMs: 1_000 })).toEqual(arrives)
-    expect(told).toMatchObject([
+    expect(scheduled).toMatchObject([
       { field: 'business_capability_update', value: { max_daily_conversations_per_business: 2 }, dueMs: start + 1_000 },
     ])
   })
@@ -175,17 +175,17 @@ describe('the budget', () => {
 
 describe('quality', () => {
   test('of a template falls with each block, until it is paused', () => {
-    const { send, told, events } = portfolioWith({ quality: { blocks: 1, pauses_template_at: 3 } })
+    const { send, scheduled, events } = portfolioWith({ quality: { blocks: 1, pauses_template_at: 3 } })
     for (const to of people(3)) expect(send({ to })).toEqual(arrives)
-    expect(told.map(({ value }) => value.new_quality_score ?? value.event)).toEqual(['YELLOW', 'RED', 'PAUSED'])
-    expect(told.every(({ dueMs }) => dueMs === start + 300)).toBe(true)
+    expect(scheduled.map(({ value }) => value.new_quality_score ?? value.event)).toEqual(['YELLOW', 'RED', 'PAUSED'])
+    expect(scheduled.every(({ dueMs }) => dueMs === start + 300)).toBe(true)
     expect(send({ atMs: 299 })).toEqual(arrives)
     expect(send({ atMs: 300 })).toBe(132015)
     expect(events().filter((event) => event === 'pauses_template')).toHaveLength(1)
   })
 
   test('of a number holds all that it sends back for a while, and nothing of another number', () => {
-    const { send, told } = portfolioWith({
+    const { send, scheduled } = portfolioWith({
       quality: { blocks: 1, holds_number_back_at: 2, holds_number_back_ms: 1_000 },
     })
     for (const to of people(2)) send({ to })
@@ -193,7 +193,7 @@ describe('quality', () => {
     expect(send({ atMs: 300, template: CODE })).toBe(131048)
     expect(send({ atMs: 300, from: '2' })).toEqual(arrives)
     expect(send({ atMs: 1_300 })).toEqual(arrives)
-    expect(told.map(({ value, dueMs }) => [value.event, dueMs - start])).toEqual([
+    expect(scheduled.map(({ value, dueMs }) => [value.event, dueMs - start])).toEqual([
       ['FLAGGED', 300],
       ['UNFLAGGED', 1_300],
     ])
@@ -201,11 +201,11 @@ describe('quality', () => {
 })
 
 test('throughput is that of a number, and is raised after so many messages', () => {
-  const { send, told } = portfolioWith({ throughput: { rate: 2, raised_after: 4 } })
+  const { send, scheduled } = portfolioWith({ throughput: { rate: 2, raised_after: 4 } })
   expect([send(), send(), send()]).toEqual([arrives, arrives, 130429])
   expect(send({ from: '2' })).toEqual(arrives)
   expect([send({ atMs: 1_000 }), send({ atMs: 1_000 }), send({ atMs: 1_000 })]).toEqual([arrives, arrives, arrives])
-  expect(told).toMatchObject([{ field: 'phone_number_quality_update', value: { event: 'THROUGHPUT_UPGRADE' } }])
+  expect(scheduled).toMatchObject([{ field: 'phone_number_quality_update', value: { event: 'THROUGHPUT_UPGRADE' } }])
 })
 
 test('maintenance closes a number once', () => {

@@ -113,7 +113,12 @@ export class ChatProduct {
     }
     this.ledger.append({ at_ms: now, wire, id, opaque, to, sender, ...more })
     const timeline = fate?.timeline ?? ARRIVES
-    const change = this.#announcerOf(id, submission, { wabaId: portfolio?.plan.waba_id, told: ruling?.told }, timeline)
+    const change = this.#announcerOf(
+      id,
+      submission,
+      { wabaId: portfolio?.plan.waba_id, answered: ruling?.answered },
+      timeline,
+    )
     const usual = wire === 'cloud' && timeline.silent !== true ? updatesOf(timeline, now, this.config) : []
     const ruled = ruling?.updates ?? null
     const early = ruled === null && timeline.firstBeforeAnswer === true ? usual.shift() : undefined
@@ -136,7 +141,8 @@ export class ChatProduct {
         delays,
         displayNumberOf,
         hasWindow: (sender, to, nowMs) => limits.hasWindow(sender, to, nowMs),
-        tell: (news, wabaId, dueMs, told) => webhooks.schedule({ news, wabaId, told }, dueMs),
+        schedule: (accountUpdate, wabaId, dueMs, answered) =>
+          webhooks.schedule({ accountUpdate, wabaId, answered }, dueMs),
       },
       Date.now(),
     )
@@ -157,7 +163,7 @@ export class ChatProduct {
   #announcerOf(
     id: string,
     submission: Submission,
-    more: Pick<Change, 'wabaId' | 'told'>,
+    more: Pick<Change, 'wabaId' | 'answered'>,
     { steps }: Timeline,
   ): (update: StatusUpdate) => Change {
     const { account: sender, to, opaque, template, category } = submission

@@ -50,5 +50,5 @@ export async function click(
     return { action_type: type, timestamp: String(Math.floor(atMs / 1000)), marketing_messages_link_click_data: of }
   })
   const value = { messaging_product: 'whatsapp', metadata: metadataOf(sender, displayNumberOf), user_actions }
-  return { delivered: await webhooks.deliver([{ news: { field: 'messages', value, atMs } }]) }
+  return { delivered: await webhooks.deliver([{ accountUpdate: { field: 'messages', value, atMs } }]) }
 }

@@ -34,8 +34,8 @@ export interface InboundMessage {
   content: Record<string, unknown>
 }
 
-/** An update of WhatsApp besides messages. */
-export interface News {
+/** A change that is about no message: of an account, a number or a template, or clicks of people. */
+export interface AccountUpdate {
   field: string
   value: Record<string, unknown>
   /** Epoch ms. */
@@ -43,14 +43,14 @@ export interface News {
 }
 
 /**
- * One change in a webhook; without an account at WhatsApp it is of the one that owns every number. `told` is called
+ * One change in a webhook; without an account at WhatsApp it is of the one that owns every number. `answered` is called
  * with the time (epoch ms) at which it was answered with 200.
  */
 export type Change = (
   | { message: TrackedMessage; update: StatusUpdate }
   | { inbound: InboundMessage }
-  | { news: News }
-) & { wabaId?: string | undefined; told?: ((atMs: number) => void) | undefined }
+  | { accountUpdate: AccountUpdate }
+) & { wabaId?: string | undefined; answered?: ((atMs: number) => void) | undefined }
 
 /** Stands for the business account that owns every number. */
 const BUSINESS_ACCOUNT_ID = '100000000000001'
@@ -66,7 +66,10 @@ export function webhookBody(changes: readonly Change[], displayNumberOf: Display
   }
   const entry = [...byAccount].flatMap(([id, all]) => {
     const about = messageFields(all, displayNumberOf)
-    return [...(about.length === 0 ? [] : [{ id, changes: about }]), ...all.flatMap((change) => newsEntry(id, change))]
+    return [
+      ...(about.length === 0 ? [] : [{ id, changes: about }]),
+      ...all.flatMap((change) => accountUpdateEntry(id, change)),
+    ]
   })
   const body = { object: 'whatsapp_business_account', entry }
   return Buffer.from(JSON.stringify(body).replace(/[\u0080-\uffff]/g, escaped))
@@ -79,7 +82,7 @@ function messageFields(
 ): { field: string; value: unknown }[] {
   const bySender = new Map<string, { statuses: unknown[]; contacts: unknown[]; messages: unknown[] }>()
   for (const change of changes) {
-    if ('news' in change) continue
+    if ('accountUpdate' in change) continue
     const sender = 'inbound' in change ? change.inbound.sender : change.message.sender
     let value = bySender.get(sender)
     if (value === undefined) {
@@ -104,9 +107,9 @@ function messageFields(
 }
 
 /** Each with an entry of its own, whose time is the only one. */
-function newsEntry(id: string, change: Change): object[] {
-  if (!('news' in change)) return []
-  const { field, value, atMs } = change.news
+function accountUpdateEntry(id: string, change: Change): object[] {
+  if (!('accountUpdate' in change)) return []
+  const { field, value, atMs } = change.accountUpdate
   return [{ id, time: Math.floor(atMs / 1000), changes: [{ field, value }] }]
 }
 

@@ -152,7 +152,7 @@ export class Webhooks {
   #settle(batch: Batch, outcome: 'delivered' | 'given_up'): void {
     this.#counts.waiting -= batch.changes.length
     this.#counts[outcome] += batch.changes.length
-    if (outcome === 'delivered') for (const { told } of batch.changes) told?.(Date.now())
+    if (outcome === 'delivered') for (const { answered } of batch.changes) answered?.(Date.now())
   }
 
   #repeatLater(batch: Batch): void {

@@ -13,7 +13,7 @@ export interface Capped {
   knownMs: number | null
   untilMs: number
   /** The business knows of it from this time on (epoch ms). */
-  told: (atMs: number) => void
+  learns: (atMs: number) => void
 }
 
 /** The caps of one portfolio. */
@@ -36,7 +36,7 @@ export class Caps {
     const inAnswer = this.#isToldInAnswer(to)
     if (known !== undefined && nowMs < known.untilMs) {
       const knownMs = known.toldMs !== null && nowMs >= known.toldMs ? known.toldMs : null
-      return { inAnswer, knownMs, untilMs: known.untilMs, told: this.#teller(to) }
+      return { inAnswer, knownMs, untilMs: known.untilMs, learns: this.#learning(to) }
     }
     const { share, again } = this.#plan
     const times = known?.times ?? 0
@@ -45,10 +45,10 @@ export class Caps {
     // The time in a webhook is in whole seconds.
     const untilMs = (inAnswer ? nowMs : Math.floor(reportMs / 1000) * 1000) + this.#dayMs
     this.#caps.set(to, { toldMs: inAnswer ? nowMs : null, untilMs, times: times + 1 })
-    return { inAnswer, knownMs: null, untilMs, told: this.#teller(to) }
+    return { inAnswer, knownMs: null, untilMs, learns: this.#learning(to) }
   }
 
-  #teller(to: string): (atMs: number) => void {
+  #learning(to: string): (atMs: number) => void {
     const cap = this.#caps.get(to)
     return (atMs) => {
       if (cap !== undefined) cap.toldMs ??= atMs

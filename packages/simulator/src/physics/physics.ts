@@ -1,7 +1,7 @@
 // All portfolios whose physics are switched on. For the Cloud API wire alone, since they report by webhook.
 
 import type { Delays } from '../timeline.ts'
-import type { DisplayNumberOf, News } from '../webhook-body.ts'
+import type { AccountUpdate, DisplayNumberOf } from '../webhook-body.ts'
 import { type Line, Listing } from './listing.ts'
 import type { Plan } from './plan.ts'
 import { Portfolio } from './portfolio.ts'
@@ -18,8 +18,13 @@ export class Physics {
       delays: Delays
       displayNumberOf: DisplayNumberOf
       hasWindow(sender: string, to: string, nowMs: number): boolean
-      /** `told` is called when the webhook was answered. */
-      tell(news: News, wabaId: string, dueMs: number, told: ((atMs: number) => void) | undefined): void
+      /** Posts a webhook when it is due (epoch ms); `answered` is called when it was answered. */
+      schedule(
+        update: AccountUpdate,
+        wabaId: string,
+        dueMs: number,
+        answered: ((atMs: number) => void) | undefined,
+      ): void
     },
     nowMs: number,
   ): void {
@@ -34,7 +39,7 @@ export class Physics {
           displayNumberOf,
           hasWindow,
           note,
-          tell: (news, dueMs, told) => around.tell(news, plan.waba_id, dueMs, told),
+          schedule: (update, dueMs, answered) => around.schedule(update, plan.waba_id, dueMs, answered),
         },
         nowMs,
       )

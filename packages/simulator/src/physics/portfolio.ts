@@ -4,13 +4,13 @@
 import type { ChatErrorCode } from '../chat-errors.ts'
 import type { Submission } from '../submission.ts'
 import { ARRIVES, type Delays, failsWith, type StatusUpdate, updatesOf } from '../timeline.ts'
-import type { DisplayNumberOf, News } from '../webhook-body.ts'
+import type { AccountUpdate, DisplayNumberOf } from '../webhook-body.ts'
+import { limitChanged, numberChanged, type TemplateName, templatePaused, templateQuality } from './account-updates.ts'
 import { Budget } from './budget.ts'
 import { Caps } from './caps.ts'
 import { happens } from './chance.ts'
 import { Holds } from './holds.ts'
 import type { Line } from './listing.ts'
-import { limitChanged, numberChanged, type TemplateName, templatePaused, templateQuality } from './news.ts'
 import { BusinessNumber } from './number.ts'
 import type { Plan } from './plan.ts'
 import { TemplateQuality } from './template-quality.ts'
@@ -18,8 +18,8 @@ import { TemplateQuality } from './template-quality.ts'
 /** What becomes of a message. */
 export type Ruling =
   | { kind: 'refused'; code: ChatErrorCode }
-  /** `updates`: the updates of its webhooks, and `told` is called when they were answered; null: it arrives as usual. */
-  | { kind: 'taken'; isHeld: boolean; updates: StatusUpdate[] | null; told?: (atMs: number) => void }
+  /** `updates`: the updates of its webhooks, and `answered` is called when they were; null: it arrives as usual. */
+  | { kind: 'taken'; isHeld: boolean; updates: StatusUpdate[] | null; answered?: (atMs: number) => void }
 
 /** What physics need of the simulator around them. */
 export interface Surroundings {
@@ -28,8 +28,8 @@ export interface Surroundings {
   /** Whether the person has written to that number within 24 hours. */
   hasWindow(sender: string, to: string, nowMs: number): boolean
   note(line: Line): void
-  /** Posts a webhook when it is due (epoch ms); `told` is called when it was answered. */
-  tell(news: News, dueMs: number, told?: (atMs: number) => void): void
+  /** Posts a webhook when it is due (epoch ms); `answered` is called when it was answered. */
+  schedule(update: AccountUpdate, dueMs: number, answered?: (atMs: number) => void): void
 }
 
 type Message = Submission & { id: string }
@@ -52,7 +52,7 @@ export class Portfolio {
     this.#budget = plan.budget === undefined ? null : new Budget(plan.budget, plan.day_ms, nowMs)
     const raisedMs = this.#budget?.raisedMs ?? null
     if (raisedMs === null || plan.budget?.raised_to === undefined) return
-    this.#tell(limitChanged(plan.budget.raised_to), raisedMs)
+    this.#schedule(limitChanged(plan.budget.raised_to), raisedMs)
     this.#note('raises_limit', raisedMs)
   }
 
@@ -79,10 +79,10 @@ export class Portfolio {
     }
     if (isCounted) this.#budget.count(to, nowMs)
     if (number.take(nowMs)) {
-      this.#tell(numberChanged(this.#around.displayNumberOf(sender), 'THROUGHPUT_UPGRADE'), nowMs)
+      this.#schedule(numberChanged(this.#around.displayNumberOf(sender), 'THROUGHPUT_UPGRADE'), nowMs)
       this.#note('raises_throughput', nowMs, { sender })
     }
-    if (capped !== null) return { ...this.#taken(failsWith(131049), nowMs), told: capped.told }
+    if (capped !== null) return { ...this.#taken(failsWith(131049), nowMs), answered: capped.learns }
     if (!isMarketing) return { kind: 'taken', isHeld: false, updates: null }
     return this.#hold(message, template, nowMs) ?? this.#arrive(message, template, nowMs)
   }
@@ -109,10 +109,10 @@ export class Portfolio {
       this.#noteOf(message, 'blocks', atMs, { taken: true })
       const change = this.#qualityOf(template).block(atMs)
       if (change === 'paused') this.#pauseTemplate(template, atMs)
-      else if (change !== null) this.#tell(templateQuality(template, change), atMs)
+      else if (change !== null) this.#schedule(templateQuality(template, change), atMs)
       if (this.#numberOf(sender).block(atMs)) {
-        this.#tell(numberChanged(this.#around.displayNumberOf(sender), 'FLAGGED'), atMs)
-        this.#tell(
+        this.#schedule(numberChanged(this.#around.displayNumberOf(sender), 'FLAGGED'), atMs)
+        this.#schedule(
           numberChanged(this.#around.displayNumberOf(sender), 'UNFLAGGED'),
           atMs + quality.holds_number_back_ms,
         )
@@ -129,7 +129,7 @@ export class Portfolio {
   #pauseTemplate(template: TemplateName, atMs: number): void {
     this.#qualityOf(template).pausedMs ??= atMs
     const about = { template: template.name }
-    this.#tell(templatePaused(template), atMs, (toldMs) => this.#note('pause_told', toldMs, about))
+    this.#schedule(templatePaused(template), atMs, (answeredMs) => this.#note('pause_told', answeredMs, about))
     this.#note('pauses_template', atMs, about)
   }
 
@@ -157,8 +157,8 @@ export class Portfolio {
     return known
   }
 
-  #tell(news: Pick<News, 'field' | 'value'>, atMs: number, told?: (atMs: number) => void): void {
-    this.#around.tell({ ...news, atMs }, atMs, told)
+  #schedule(content: Pick<AccountUpdate, 'field' | 'value'>, atMs: number, answered?: (atMs: number) => void): void {
+    this.#around.schedule({ ...content, atMs }, atMs, answered)
   }
 
   #note(event: Line['event'], atMs: number, more: Partial<Line> = {}): void {

@@ -1,6 +1,6 @@
 // The webhooks about templates, numbers and portfolios that physics make: field and value, as WhatsApp writes them.
 
-import type { News } from '../webhook-body.ts'
+import type { AccountUpdate } from '../webhook-body.ts'
 import type { QualityChange } from './template-quality.ts'
 
 /** A template by its name and language. */
@@ -9,8 +9,8 @@ export interface TemplateName {
   language: string
 }
 
-/** The content of a webhook, apart from its time and account. */
-type Told = Pick<News, 'field' | 'value'>
+/** An update apart from its time. */
+type Content = Pick<AccountUpdate, 'field' | 'value'>
 
 const named = ({ name, language }: TemplateName) => ({
   message_template_id: 1,
@@ -19,7 +19,7 @@ const named = ({ name, language }: TemplateName) => ({
 })
 
 /** The template may not be sent any more. */
-export const templatePaused = (template: TemplateName): Told => ({
+export const templatePaused = (template: TemplateName): Content => ({
   field: 'message_template_status_update',
   value: {
     event: 'PAUSED',
@@ -33,19 +33,22 @@ export const templatePaused = (template: TemplateName): Told => ({
 export const templateQuality = (
   template: TemplateName,
   { quality, before }: Exclude<QualityChange, 'paused'>,
-): Told => ({
+): Content => ({
   field: 'message_template_quality_update',
   value: { ...named(template), previous_quality_score: before, new_quality_score: quality },
 })
 
 /** The number is held back, may send again, or may send faster. */
-export const numberChanged = (displayNumber: string, event: 'FLAGGED' | 'UNFLAGGED' | 'THROUGHPUT_UPGRADE'): Told => ({
+export const numberChanged = (
+  displayNumber: string,
+  event: 'FLAGGED' | 'UNFLAGGED' | 'THROUGHPUT_UPGRADE',
+): Content => ({
   field: 'phone_number_quality_update',
   value: { display_phone_number: displayNumber, event },
 })
 
 /** The portfolio may write to so many people first in a day. */
-export const limitChanged = (people: number): Told => ({
+export const limitChanged = (people: number): Content => ({
   field: 'business_capability_update',
   value: { max_daily_conversations_per_business: people, max_phone_numbers_per_business: 20 },
 })
