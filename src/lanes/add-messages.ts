@@ -7,7 +7,7 @@ import type { Redis } from '../redis/connect.ts'
 import { assertConnected, withinLimit } from '../redis/errors.ts'
 import { laneClosedKey, messageIndexKey, placesKey } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
-import { LATENESS, SERIES } from './archive/index-segments.ts'
+import { DIGIT, LATENESS, SERIES } from './archive/index-segments.ts'
 import { type IndexedMessage, indexMessages, packForIndex } from './archive/message-index.ts'
 import { JOB, laneBacklogKeys, laneCounterKey, laneJobKey } from './bullmq/layout.ts'
 import { LaneClosedError } from './closed-lanes.ts'
@@ -99,7 +99,7 @@ export function laneOf(id: string): MessageId {
   return parsed
 }
 
-const addScript = defineScript(import.meta.url, 'lane-add', { names: { JOB, SERIES, LATENESS } })
+const addScript = defineScript(import.meta.url, 'lane-add', { names: { JOB, SERIES, DIGIT, LATENESS } })
 
 /** A job that is to wait on its lane. */
 export interface LaneJob {

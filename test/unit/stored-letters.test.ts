@@ -3,11 +3,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { SERIES } from '../../src/lanes/archive/index-segments.ts'
+import { DIGIT, SERIES } from '../../src/lanes/archive/index-segments.ts'
 import { JOB, META } from '../../src/lanes/bullmq/layout.ts'
 import { CLASS, FIELD } from '../../src/lanes/messages/record-format.ts'
 import { ASIDE } from '../../src/model/campaigns/counts.ts'
-import { HISTORY, HISTORY_EVENTS } from '../../src/model/messages/history.ts'
+import { MARK } from '../../src/model/events/outbox-entry.ts'
+import { GAP, HISTORY, HISTORY_EVENTS } from '../../src/model/messages/history.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
 import { COUNTED, MEASURED } from '../../src/telemetry/history.ts'
 
@@ -44,6 +45,31 @@ test.each([
   expect(shortTexts(code)).not.toEqual([])
 })
 
+/** Texts of Lua with a sign of a packed event or history, and digits that the code chooses or appends. */
+const signs = (code: string): string[] => {
+  const texts = [...code.matchAll(/(\band|\.\.)? *(['"])(.*?)\2/g)]
+  return texts.flatMap(([whole, before, , text = '']) => {
+    const isDigit = before !== undefined && /^\d$/.test(text)
+    return isDigit || text === MARK.firstProof || text.includes(MARK.repeated) || text.includes(GAP.dropped)
+      ? [whole]
+      : []
+  })
+}
+
+test('no script has a sign of an event or a history by itself, nor a digit of a segment', () => {
+  expect(scripts.flatMap(({ file, code }) => signs(code).map((text) => `${file}: ${text}`))).toEqual([])
+})
+
+test.each([
+  "if p.state == READ then why = '+' end",
+  "ulid .. p.state .. (p.repeats > 0 and '!' or '')",
+  "string.gmatch('|' .. history, '|~(%d+)')",
+  "series = series .. (late <= PUNCTUAL_MS and '0' or '2')",
+  "series = series .. '1'",
+])('which this would have: %s', (code) => {
+  expect(signs(code)).not.toEqual([])
+})
+
 test('no script appends to a key what src/redis/keys.ts does not have', () => {
   const appended = (code: string): string[] =>
     [...code.matchAll(/(['"])([:-][a-z][a-z:-]+)\1/g)].map(([text]) => text).filter((text) => text !== "'-inf'")
@@ -69,6 +95,8 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['a job', JOB],
   ['a queue', META],
   ['the index of a lane', SERIES],
+  ['a segment by time', DIGIT],
+  ['a packed event or history', { ...MARK, ...GAP }],
   ['a period of the figures', { ...COUNTED, ...MEASURED }],
 ])('no letter or field of %s means two things', (_what, table) => {
   const stored = Object.values(table)

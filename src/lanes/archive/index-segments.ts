@@ -24,11 +24,14 @@ export interface Segment {
 /** What the name of a segment begins with, by what is in it. */
 export const SERIES = { sent: 'o', received: 'r', campaign: 'c' } as const
 
-/** How long before its segment was begun a message may have been accepted (ms), in those whose digit is 0, or 1; 2: any time. */
+/** What follows in the name of a segment by time: how long before it was begun its messages may have been accepted. */
+export const DIGIT = { punctual: '0', late: '1', anyTime: '2' } as const
+
+/** The same in ms; without an entry any time. */
 export const LATENESS = { punctualMs: 60_000, lateMs: HOUR_MS } as const
 
 const OF_CAMPAIGN = new RegExp(`^${SERIES.campaign}\\d+$`)
-const BY_TIME = new RegExp(`^([${SERIES.sent}${SERIES.received}])([012])(\\d+)$`)
+const BY_TIME = new RegExp(`^([${SERIES.sent}${SERIES.received}])([${Object.values(DIGIT).join('')}])(\\d+)$`)
 
 /** Segments read in one round trip. */
 const PAGE = 1_000
@@ -83,13 +86,17 @@ function segmentsIn(lane: number, page: readonly string[]): Segment[] {
       found.push({ lane, name, kind: 'campaign', oldestMs: newestMs, newestMs })
       continue
     }
-    const [, series, late, begunAt] = BY_TIME.exec(name) ?? []
+    const [, series, digit, begunAt] = BY_TIME.exec(name) ?? []
     if (series === undefined) continue
     const kind = series === SERIES.sent ? 'sent' : 'received'
-    const before = late === '0' ? LATENESS.punctualMs : late === '1' ? LATENESS.lateMs : Number.POSITIVE_INFINITY
-    found.push({ lane, name, kind, oldestMs: Number(begunAt) - before, newestMs })
+    found.push({ lane, name, kind, oldestMs: Number(begunAt) - latenessMs(digit), newestMs })
   }
   return found
+}
+
+function latenessMs(digit: string | undefined): number {
+  if (digit === DIGIT.punctual) return LATENESS.punctualMs
+  return digit === DIGIT.late ? LATENESS.lateMs : Number.POSITIVE_INFINITY
 }
 
 /** Of a segment: the ids of the messages from the one at place `from` on, or the hashes of their people. */

@@ -9,9 +9,9 @@ import { placeInId } from '../../model/campaigns/message-ids.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inboundDigest, indexSegmentKeys, messageIndexKey, openSegmentsKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
-import { LATENESS, RECEIVED_ID_BYTES, SERIES, segmentsFrom } from './index-segments.ts'
+import { DIGIT, LATENESS, RECEIVED_ID_BYTES, SERIES, segmentsFrom } from './index-segments.ts'
 
-const addScript = defineScript(import.meta.url, 'index-add', { names: { SERIES, LATENESS } })
+const addScript = defineScript(import.meta.url, 'index-add', { names: { SERIES, DIGIT, LATENESS } })
 
 /** The entry of a message that is about to be queued. */
 export interface IndexedMessage {

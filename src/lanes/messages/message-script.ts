@@ -3,8 +3,8 @@
 
 import { ASIDE } from '../../model/campaigns/counts.ts'
 import { EXEMPT_CODES } from '../../model/campaigns/exempt.ts'
-import { ENTRY } from '../../model/events/outbox-entry.ts'
-import { HISTORY } from '../../model/messages/history.ts'
+import { ENTRY, MARK } from '../../model/events/outbox-entry.ts'
+import { GAP, HISTORY } from '../../model/messages/history.ts'
 import {
   LETTERS,
   MESSAGE_MOVES,
@@ -46,7 +46,7 @@ const line = [
 ].join('; ')
 /** The kinds of moves, each by its own name. */
 const MOVE = Object.fromEntries(Object.keys(MESSAGE_MOVES).map((kind) => [kind, kind]))
-const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, ENTRY, ASIDE, MOVE } }
+const CONSTANTS: Constants = { line, names: { FIELD, JOB, META, HISTORY, GAP, ENTRY, MARK, ASIDE, MOVE } }
 
 /** The same as `defineScript`, of a script that reads these constants, and perhaps tables of its own. */
 export const defineMessageScript = (module: string, name: string, names: Constants['names'] = {}): Script =>

@@ -69,7 +69,15 @@ export const ENTRY = {
   events: 'e',
 } as const
 
-const LINE = /^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(!?)(\d+),(-?[0-9a-z]+),(.*)$/s
+/** The signs in the line of a message's event. */
+export const MARK = {
+  /** Behind the letter of the state: the message was repeated in doubt. */
+  repeated: '!',
+  /** In place of a problem: it was read without any report of its delivery. */
+  firstProof: '+',
+} as const
+
+const LINE = new RegExp(`^([0-7][0-9A-HJKMNP-TV-Z]{25})([a-z])(${MARK.repeated}?)(\\d+),(-?[0-9a-z]+),(.*)$`, 's')
 
 /** The events of an entry, in order. Unreadable lines are skipped, as later releases do. */
 export function readEntry(source: number, entry: string, text: string): PlacedEvent[] {
@@ -87,12 +95,12 @@ function readChange(line: string): MessageChange | undefined {
   return {
     about: 'message',
     ulid,
-    state: shownState({ state, repeats: again === '!' ? 1 : 0 }),
-    possibleDuplicate: again === '!',
+    state: shownState({ state, repeats: again === MARK.repeated ? 1 : 0 }),
+    possibleDuplicate: again === MARK.repeated,
     seq: Number(seq),
     at: acceptedAtMs(ulid) + Number.parseInt(since, 36),
     problem: bar < 0 ? undefined : { code: why.slice(0, bar), sentence: openTextOr(why.slice(bar + 1), '') },
-    isFirstProofOfDelivery: state === 'read' && why === '+',
+    isFirstProofOfDelivery: state === 'read' && why === MARK.firstProof,
   }
 }
 

@@ -39,6 +39,9 @@ export const HISTORY_EVENTS = {
 } as const
 export type HistoryCode = keyof typeof HISTORY_EVENTS
 
+/** What stands for entries that were dropped from the middle of a long history, before their number: `~12`. */
+export const GAP = { dropped: '~' } as const
+
 /** One entry of a message's history, unpacked. */
 export interface HistoryEvent {
   code: HistoryCode

@@ -2,7 +2,8 @@
 -- and beside each id a four-byte hash of the person. Everything is read with src/lanes/archive/message-index.ts.
 --
 -- index = ZSET segment -> acceptance (ms) of its newest message. A segment is two STRINGs of the same order, index:<name>
--- with an id per message and index:<name>:to with 4 bytes each. The name begins with a letter of SERIES and gives the content:
+-- with an id per message and index:<name>:to with 4 bytes each. The name begins with a letter of SERIES, by time followed by a
+-- digit of DIGIT, and gives the content:
 --   o0<ms>, o1<ms>, o2<ms>  messages that were accepted at <ms>, when the segment was begun, or later; o1: up to an hour
 --                           before it as well, o2: any time before. 16 bytes an id.
 --   r0<ms>, r1<ms>, r2<ms>  the same of received ones. 27 bytes an id.
@@ -36,7 +37,7 @@ end
 -- Appends messages to the segment of their series, SERIES.sent or SERIES.received. An id that is appended twice is shown once.
 local function indexMessages(index, series, ids, hashes, oldestMs, newestMs, untilMs, nowMs)
   local late = nowMs - oldestMs
-  series = series .. (late <= PUNCTUAL_MS and '0' or late <= LATE_MS and '1' or '2')
+  series = series .. (late <= PUNCTUAL_MS and DIGIT.punctual or late <= LATE_MS and DIGIT.late or DIGIT.anyTime)
   local open = index .. SUFFIX.open
   local begun = redis.call('HGET', open, series)
   if not begun or nowMs - begun >= SEGMENT_MS then

@@ -3,8 +3,7 @@
 -- first key of each. A lane without an outbox has no listeners, and costs one EXISTS per step.
 --
 -- An entry of the outbox has one field, `e`: an event a line, each
--- `<ulid><state letter><! when it was repeated in doubt><seq>,<ms since acceptance, base 36>,<problem>`.
--- A `+` in place of a problem: the message was read without any report of its delivery.
+-- `<ulid><state letter><MARK.repeated, if it was><seq>,<ms since acceptance, base 36>,<problem or MARK.firstProof>`.
 -- src/model/events/outbox-entry.ts reads it.
 local noted, isListening = {}, nil
 
@@ -19,8 +18,8 @@ local function noteEvent(p, ulid, history, problem)
   if p.state == QUEUED or p.state == SENDING or not hasListeners() then return end
   local why = ''
   if p.state == FAILED or p.state == UNCONFIRMED or p.state == UNKNOWN then why = problem or p.has.problem or '' end
-  if p.state == READ and not string.find('|' .. history, '|' .. DELIVERED, 1, true) then why = '+' end
-  noted[#noted + 1] = ulid .. p.state .. (p.repeats > 0 and '!' or '') .. stepsOf(history) + 1
+  if p.state == READ and not string.find('|' .. history, '|' .. DELIVERED, 1, true) then why = MARK.firstProof end
+  noted[#noted + 1] = ulid .. p.state .. (p.repeats > 0 and MARK.repeated or '') .. stepsOf(history) + 1
     .. ',' .. (string.match(history, '([^|]+)$')):match('^%a(%-?%w+)') .. ',' .. string.gsub(why, '%c', ' ')
 end
 

@@ -41,7 +41,7 @@ else
 end
 local now = redisNowMs()
 -- How many events there were is lost with the record: starting at 1,000 keeps this one from looking older than they.
-local history = appendHistory(why == 'gone' and '~1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
+local history = appendHistory(why == 'gone' and GAP.dropped .. '1000' or '', state, now, acceptedAt, string.match(problem, '^[^|]*'))
 local fields = { FIELD.state, state, FIELD.history, history, FIELD.problem, problem }
 for i = 1, #newFields do fields[#fields + 1] = newFields[i] end
 redis.call('HSET', record, unpack(fields))

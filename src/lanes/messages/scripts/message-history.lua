@@ -33,11 +33,12 @@ local function lastEventMs(history)
 end
 
 -- How many steps a packed history has, with those of its middle that were dropped: `~12` stands for twelve.
+local DROPPED = '|' .. GAP.dropped .. '(%d+)'
 local function stepsOf(history)
   if history == '' then return 0 end
   local _, more = string.gsub(history, '|', '|')
   local steps = more + 1
-  for dropped in string.gmatch('|' .. history, '|~(%d+)') do steps = steps + dropped - 1 end
+  for dropped in string.gmatch('|' .. history, DROPPED) do steps = steps + dropped - 1 end
   return steps
 end
 
@@ -53,7 +54,7 @@ local function appendHistory(history, letter, atMs, acceptedAt, detail)
     local tail = string.find(history, '|', #history - 700, true)
     local cut = string.find(history, '|', 400, true)
     local dropped = stepsOf(string.sub(history, cut + 1, tail - 1))
-    history = string.sub(history, 1, cut) .. '~' .. dropped .. string.sub(history, tail)
+    history = string.sub(history, 1, cut) .. GAP.dropped .. dropped .. string.sub(history, tail)
   end
   return history .. '|' .. event
 end
