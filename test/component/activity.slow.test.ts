@@ -36,7 +36,7 @@ const pause = (lane: number, key: string, requestId: string) => {
   return service.api.as(key).post(`/admin/lanes/${lane}/pause`, reason, { 'x-request-id': requestId })
 }
 
-test('an act over HTTP is told with the key, the target and the request', async () => {
+test('an act over HTTP is listed with the key, the target and the request', async () => {
   expect((await pause(one.partnerLane, admin.secret, 'request-1')).status).toBe(200)
   const [latest] = (await activity(admin.secret)).data
   expect(latest).toEqual({
@@ -69,13 +69,13 @@ test('a pause without a reason has none there, and one of the command line has i
   expect(stdout).toMatch(new RegExp(`lane\\.pause +${lane} cloud +stock`))
 })
 
-test('what fails is not told as done', async () => {
+test('what fails is not listed as done', async () => {
   const before = (await activity(admin.secret)).data.length
   expect((await pause(999_999, admin.secret, 'request-2')).status).toBe(404)
   expect((await activity(admin.secret)).data).toHaveLength(before)
 })
 
-test('an account sees what concerns it, an operator all of it, and what an operator did is told to the account', async () => {
+test('an account sees what concerns it, an operator all of it, and the account sees what an operator did', async () => {
   expect((await pause(two.partnerLane, operator, 'by-an-operator')).status).toBe(200)
   const theirs = await activity(await two.key('admin'))
   expect(theirs.data).toMatchObject([
@@ -86,7 +86,7 @@ test('an account sees what concerns it, an operator all of it, and what an opera
   expect(all.map(({ request_id }) => request_id)).toEqual(expect.arrayContaining(['request-1', 'by-an-operator']))
 })
 
-test('an act on the command line is told with the name of the user', async () => {
+test('an act on the command line is listed with the name of the user', async () => {
   const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
   const cli = (...words: string[]) => runCli(words, env)
   expect((await cli('lanes', 'rate', String(one.partnerLane), '40')).code).toBe(0)
@@ -108,7 +108,7 @@ test('an act on the command line is told with the name of the user', async () =>
   expect((await activity(operator)).data).toHaveLength(before)
 })
 
-test('a refused key is told once, however often it comes, without the key', async () => {
+test('a refused key is listed once, however often it comes, without the key', async () => {
   const gone = await createCredential(service.redis, one.account, ['admin'], Date.now(), 0, 'old one')
   await revokeCredential(service.redis, one.account, gone.id)
   const reader = await createCredential(service.redis, one.account, ['messages:read'], Date.now())

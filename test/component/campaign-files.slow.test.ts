@@ -322,7 +322,7 @@ describe('a preflight', () => {
     expect((await checked(id)).state).toBe('ready')
   })
 
-  test('that is told to stop goes back to the queue at once, which counts as no death, and leaves no file', async () => {
+  test('that is to stop goes back to the queue at once, which counts as no death, and leaves no file', async () => {
     const { id, epoch } = await inChecking()
     const stopping = new AbortController()
     const ends = preflight(deps(), idOf(id), epoch, stopping.signal)

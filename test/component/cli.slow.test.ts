@@ -70,7 +70,7 @@ describe('what people type first', () => {
     await removeHeartbeat(redis, 'one')
   })
 
-  test('the verbs of `events endpoints` are in its help, and a misspelt one is told so', async () => {
+  test('the verbs of `events endpoints` are in its help, and a misspelt one is refused by name', async () => {
     const names = namesIn((await cli('events', 'endpoints', '--help')).stdout)
     expect(names).toEqual(
       expect.arrayContaining(['list', 'create', 'show', 'enable', 'disable', 'rotate-secret', 'attempts', 'remove']),

@@ -94,7 +94,7 @@ describe('signing in', () => {
     expect((await signIn(await keyFor('192.0.2.0/24'))).status).toBe(403)
   })
 
-  test('is told in the activity with the key, and so is signing out', async () => {
+  test('is listed in the activity with the key, and so is signing out', async () => {
     const { id, secret } = await makeKey(['admin'])
     const cookie = cookieOf(await signIn(secret))
     await inspect(`${service.url}/console/session`, { method: 'DELETE', headers: { cookie, ...SAME } })

@@ -217,7 +217,7 @@ describe('a lane that is probed', () => {
     expect(await cool(lane)).toEqual({ ms: FIRST, isNew: true })
   })
 
-  test('lets the next one go when nobody hears of the probe again', async () => {
+  test('lets the next one go when the probe never ends', async () => {
     const lane = newLane()
     await cool(lane)
     await over(lane)

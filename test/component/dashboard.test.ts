@@ -82,7 +82,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('who has no session is told where to sign in, whatever key is shown', async () => {
+test('who has no session is shown where to sign in, whatever key is sent', async () => {
   const operator = (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
   const basic = (key: string) => `Basic ${Buffer.from(`anybody:${key}`).toString('base64')}`
   const admin = await tenant.key('admin')

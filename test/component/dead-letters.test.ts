@@ -58,7 +58,7 @@ test('one whose sender was removed meanwhile was not queued again, as far as any
   expect(await retry(letter)).toBe(false)
 })
 
-test('any other failure is told as one', async () => {
+test('any other failure is reported as one', async () => {
   const letter = await oneFound()
   await ruinWaiting(redis, lane)
   await expect(retry(letter)).rejects.toThrow('WRONGTYPE')

@@ -84,7 +84,7 @@ const toldOf = (receiver: EventReceiver, id: string | undefined) => receiver.eve
 
 // Each has an account of its own, and most wait for the relay, which reads changes about once a second.
 describe.concurrent('an endpoint', () => {
-  test('is told each event by itself, signed, of the types that it asks for, without number and text', async () => {
+  test('receives each event by itself, signed, of the types that it asks for, without number and text', async () => {
     const { tenant, receiver, create, attempts } = await listener()
     const endpoint = await create()
     const [id] = await happen(tenant)
@@ -101,7 +101,7 @@ describe.concurrent('an endpoint', () => {
     for (const attempt of log) expect(attempt).toMatchObject({ ok: true, status: 204, problem: null })
   })
 
-  test('that listens to deliveries alone is told of a reading that comes first, also by a replay', async () => {
+  test('that asks for deliveries alone receives a reading that comes first, also by a replay', async () => {
     const { tenant, call, receiver, create } = await listener()
     const endpoint = await create({ types: ['message.delivered'] })
     const id = { lane: tenant.partnerLane, ulid: newUlid(Date.now()) }
@@ -121,7 +121,7 @@ describe.concurrent('an endpoint', () => {
     }
   })
 
-  test('is told in batches of no more than it takes, in order, and all of it', async () => {
+  test('receives batches of no more than it takes, in order, and all of them', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ batch: { max_events: 100, max_wait_ms: 200 }, types: ['message.sent', 'message.delivered'] })
     const begun = performance.now()
@@ -136,7 +136,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.all.length).toBeLessThan(20 + tookMs / 200)
   })
 
-  test('hears of a quiet sender while a busy one has much to tell', async () => {
+  test('receives the event of a quiet sender while a busy one has many', async () => {
     const { tenant, call, receiver, create } = await listener()
     const { id: endpoint } = await create({ enabled: false })
     await happen(tenant, 200, tenant.partnerLane)
@@ -147,7 +147,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.events().findIndex(({ id }) => id === quiet)).toBeLessThan(200)
   })
 
-  test('is told of a message whose record is none, and of its neighbours', async () => {
+  test('receives the event of a message whose record is broken, and those of its neighbours', async () => {
     const { tenant, call, receiver, create } = await listener()
     const { id: endpoint } = await create({ enabled: false, batch: { max_events: 100 } })
     const [broken = '', whole] = await happen(tenant, 2)
@@ -159,7 +159,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.events().find((event) => event.id === whole)?.data).toMatchObject({ kind: 'audio' })
   })
 
-  test('with content is told numbers and texts, and one of a sender only of that sender', async () => {
+  test('with content receives numbers and texts, and one of a sender only events of that sender', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ include_content: true, senders: [`+${tenant.cloudNumber}`] })
     await happen(tenant, 1, tenant.partnerLane)
@@ -169,7 +169,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.events()[0]?.data).toMatchObject({ to: audioMessage.to, text: 'x', provider_id: 'wamid.1' })
   })
 
-  test('that fails is tried again under the same id, and what is new is told meanwhile', async () => {
+  test('that fails is tried again under the same id, and receives what is new meanwhile', async () => {
     const { tenant, receiver, create, attempts } = await listener()
     const endpoint = await create()
     let refused = 0
@@ -192,7 +192,7 @@ describe.concurrent('an endpoint', () => {
     expect(failed[0]?.answer).toBe('call …, secret …')
   })
 
-  test('that answers 410 is disabled at once, and the others are told; enabled again it goes on where it stopped', async () => {
+  test('that answers 410 is disabled at once, of which the others receive an event; enabled again it goes on where it stopped', async () => {
     const { tenant, receiver, create, call } = await listener()
     const other = await startReceiver()
     receivers.push(other)
@@ -319,7 +319,7 @@ describe.concurrent('an endpoint can', () => {
     expect(log).toMatchObject([{ delivery, types: ['endpoint.test'] }])
   })
 
-  test('be told again what happened within a time, once it was counted', async () => {
+  test('be sent again what happened within a time, once it was counted', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const since = new Date(Date.now() - 60_000).toISOString()
@@ -348,7 +348,7 @@ describe.concurrent('an endpoint can', () => {
     }
   })
 
-  test('be told again what it did not take, when all tries were used up', async () => {
+  test('be sent again what it did not take, when all tries were used up', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const since = new Date(Date.now() - 60_000).toISOString()
@@ -369,7 +369,7 @@ describe.concurrent('an endpoint can', () => {
     await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
   })
 
-  test('be removed, and nothing is told to it, nor written down when it was the last', async () => {
+  test('be removed, and nothing is sent to it, nor written down when it was the last', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     expect((await call('DELETE', `/${endpoint.id}`)).status).toBe(200)
@@ -405,7 +405,7 @@ test('what must not be called is refused when an endpoint is created, and when i
   }
 })
 
-test('an endpoint is told of what happened while no worker was there', async () => {
+test('an endpoint receives what happened while no worker was there', async () => {
   const { tenant, receiver, create } = await listener()
   await service.stopWorker()
   await create()

@@ -190,7 +190,7 @@ test('an account is listened to again by the next relay wherever the one before 
   expect(wrong).toEqual([])
 })
 
-test('nothing is left of an account that nobody wants to hear of any more', async () => {
+test('nothing is left of the outboxes of an account without endpoints and pulls', async () => {
   const { account, outboxes } = await forsaken()
   await maintainOutboxes(lanes.redis, account, RETENTION_MS)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)

@@ -95,7 +95,7 @@ const toldIds = (receiver: EventReceiver) => receiver.events().map(({ id }) => i
 const failuresOf = async (queue: ReturnType<typeof openEndpointQueue>): Promise<number[]> =>
   (await queue.getJobs(['delayed', 'waiting'])).flatMap(({ data }) => (data.kind === 'deliver' ? [data.failures] : []))
 
-test('an endpoint is told of nothing that happened before it was created', async () => {
+test('an endpoint receives nothing that happened before it was created', async () => {
   const first = await listener()
   await happen(first.lane)
   const writtenMs = Date.now()
@@ -107,7 +107,7 @@ test('an endpoint is told of nothing that happened before it was created', async
   expect(toldIds(first.receiver)).toEqual([id])
 })
 
-test('a sender that is added while it is told is listened to from then on', async () => {
+test('events of a sender that is added while an endpoint is served are delivered from then on', async () => {
   const { lane, receiver, target, pump } = await listener()
   const running = pump()
   await happen(lane)
@@ -121,7 +121,7 @@ test('a sender that is added while it is told is listened to from then on', asyn
   await until(running, 'the event of the added one', () => toldIds(receiver).includes(id))
 })
 
-test('an endpoint hears that another was disabled, and of itself nothing', async () => {
+test('an endpoint receives that another was disabled, and nothing about itself', async () => {
   const { account, receiver, target, pump } = await listener({ types: ['endpoint.disabled'] })
   const other = await listener()
   const nowMs = Date.now()
@@ -136,7 +136,7 @@ test('an endpoint hears that another was disabled, and of itself nothing', async
   expect(toldIds(receiver)).toEqual([other.target.endpoint.id])
 })
 
-test('while one event waits for its answer others are told, but none of the same message', async () => {
+test('while one event waits for its answer others are delivered, but none of the same message', async () => {
   const { lane, receiver, pump } = await listener({ types: ['message.sent', 'message.delivered'] })
   const [held = '', ...others] = await happen(lane, 6, true)
   let release: () => void = () => undefined
@@ -148,7 +148,7 @@ test('while one event waits for its answer others are told, but none of the same
   const round = pump().step(never)
   await eventually(
     async () => others.every((id) => toldIds(receiver).filter((told) => told === id).length === 2),
-    'the others are told of both',
+    'both events of the others',
   )
   const ofHeld = () => receiver.all.flatMap(({ events }) => events.filter(({ id }) => id === held))
   expect(ofHeld().map(({ type }) => type)).toEqual(['message.sent'])
@@ -245,7 +245,7 @@ test('what waits is tried at once when an endpoint that was away for long takes 
   await eventually(async () => failed.every((id) => toldIds(receiver).includes(id)), 'all that had failed')
 })
 
-test('an endpoint that fails and has a thousand deliveries waiting is told nothing new', async () => {
+test('an endpoint that fails and has a thousand deliveries waiting receives nothing new', async () => {
   const { lane, receiver, target, queue, pump } = await listener()
   await happen(lane)
   const data: EventJob = { v: 1, kind: 'deliver', refs: [], failures: 1 }
@@ -318,7 +318,7 @@ test('an endpoint that was given another address is not disabled by what the for
   await eventually(async () => toldIds(next).includes(id), 'the event')
 })
 
-test('what a stopped process had under way is told once more by the next', async () => {
+test('what a stopped process had under way is delivered once more by the next', async () => {
   const { lane, receiver, pump, stopping, target } = await listener()
   const [id] = await happen(lane)
   receiver.behave = () => undefined

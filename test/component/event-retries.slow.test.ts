@@ -138,7 +138,7 @@ test.concurrent.for<[string, number | undefined]>([
   },
 )
 
-test('a job whose producer died before anybody was told of it is done by the next relay', async () => {
+test('a job whose producer died before it was announced is done by the next relay', async () => {
   const { queue, receiver } = await addEndpoint()
   await queue.add('test', { v: 1, kind: 'test', at: Date.now() })
   start()
@@ -156,7 +156,7 @@ test('a queue is looked at within a minute, whatever it is said to hold', async 
   expect(await look()).toBeLessThanOrEqual(Date.now() + 60_000)
 })
 
-test('nothing is left of the queue of an endpoint that was removed while nobody told it', async () => {
+test('nothing is left of the queue of an endpoint that was removed while no relay served it', async () => {
   const { endpoint, add } = await addEndpoint()
   await add(DUE_MS)
   await removeEndpoint(lanes.redis, endpoint)
@@ -168,7 +168,7 @@ test('nothing is left of the queue of an endpoint that was removed while nobody 
   )
 })
 
-test('the jobs of an endpoint that is off the list of those to be told are kept', async () => {
+test('the jobs of an endpoint that is off the list of those to be served are kept', async () => {
   const { endpoint, queue, add, member, receiver } = await addEndpoint()
   await add(DUE_MS)
   start()

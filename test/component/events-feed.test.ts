@@ -147,7 +147,7 @@ test('each step that ends or changes a message writes an event with its problem,
   expect(await told(expired)).toEqual([['message.expired', 2, undefined]])
 })
 
-test('an endpoint for deliveries alone is told of a reading that comes first as of a delivery, and once', async () => {
+test('who asks for deliveries alone gets a reading that comes first as a delivery, and once', async () => {
   const [atOnce, later] = [newId(), newId()]
   for (const id of [atOnce, later]) {
     await claim(service.redis, id, 'EEEEEE', message(), LONG_TIMES)
@@ -163,7 +163,7 @@ test('an endpoint for deliveries alone is told of a reading that comes first as 
   expect(await told(atOnce, 'message.sent')).toEqual([['message.sent', 3, 'sent']])
 })
 
-test('a message held by two attempts is told as unconfirmed, and one repeated in doubt is never told as failed', async () => {
+test('a message held by two attempts is reported as unconfirmed, and one repeated in doubt is never reported as failed', async () => {
   const id = newId()
   await claim(service.redis, id, 'AAAAAA', message(), LONG_TIMES)
   await claim(service.redis, id, 'BBBBBB', message(), LONG_TIMES)
@@ -176,7 +176,7 @@ test('a message held by two attempts is told as unconfirmed, and one repeated in
   ])
 })
 
-test('a message of which the record was lost is told with a seq above all that were told before', async () => {
+test('the event of a message whose record was lost has a seq above all of its earlier ones', async () => {
   const id = newId()
   const run = { ...message(), class: 'campaign' as const }
   await claim(service.redis, id, 'AAAAAA', run, LONG_TIMES)
@@ -195,7 +195,7 @@ test('a message of which the record was lost is told with a seq above all that w
   expect(event?.data.seq).toBeGreaterThan(1_000)
 })
 
-test('number, text and WhatsApp’s id are told only to who asks for content', async () => {
+test('number, text and WhatsApp’s id are only in events for those who ask for content', async () => {
   const id = await sendTo(service, tenant, '+491700008003')
   // It may be read before anybody sees that it was sent.
   await reaches(service, tenant, id, 'read')
@@ -214,7 +214,7 @@ test('number, text and WhatsApp’s id are told only to who asks for content', a
   expect((await eventsOf(failed))[0]?.data.problem).toEqual({ code: 'a/b', sentence: 'Call … about it. Now.' })
 })
 
-test('what was said of a failure is told no more once its person was erased', async () => {
+test('the sentence of a failure is in no event once its person was erased', async () => {
   const failed = newId()
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
   await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
@@ -228,7 +228,7 @@ test('what was said of a failure is told no more once its person was erased', as
   expect(told?.data).toMatchObject({ state: 'failed', problem: { code: 'a/b', sentence: '' } })
 })
 
-test('a received message is told once, however often WhatsApp brings it', async () => {
+test('a received message makes one event, however often WhatsApp brings it', async () => {
   const received = {
     id: 'wamid.events.1',
     lane: tenant.cloudLane,
@@ -261,7 +261,7 @@ test('a received message is told once, however often WhatsApp brings it', async 
   expect(outbox).not.toContain('wamid')
 })
 
-test('the answers to a flow are told as data, and not to those who asked for no content', async () => {
+test('the answers to a flow are data of the event, and absent for those who asked for no content', async () => {
   const flow = { name: 'flow', token: 'order-77', response: { day: 'Monday', times: ['8', '9'] } }
   const received = { id: 'wamid.events.flow', lane: tenant.cloudLane, from: '491700008006', type: 'interactive' }
   const stored = { ...received, text: 'Sent', received_at: Date.now(), parts: { flow } }
@@ -286,7 +286,7 @@ test('a received message that is brought several times at the same moment is one
   expect(new Set(ids).size).toBe(1)
 })
 
-test('that a sender was blocked is told once until it has recovered, and no resume of another is', async () => {
+test('a blocked sender makes one event until it has recovered, and the resume of one that was not blocked none', async () => {
   const lane = tenant.partnerLane
   await emitSenderRecovered(service.redis, lane)
   await Promise.all([1, 2, 3].map(() => emitSenderBlocked(service.redis, lane, 'the token is wrong')))
@@ -299,7 +299,7 @@ test('that a sender was blocked is told once until it has recovered, and no resu
   ])
 })
 
-test('a sender that is added later is listened to, and another account hears nothing of it', async () => {
+test('a sender that is added later makes events, and another account gets none of them', async () => {
   const third = await service.addTenant()
   const thirdKey = await third.key('events')
   await pull('', thirdKey)

@@ -103,7 +103,7 @@ test('what a worker has read and released is there for the others', async () => 
   expect(await read(lane, 'two')).toEqual(names)
 })
 
-test('a job that kills three workers which had read it alone is told to be one', async () => {
+test('a job that kills three workers which had read it alone is reported as one', async () => {
   const { lane, names } = await begin(3)
   expect(await read(lane, 'first')).toEqual(names)
   // Nobody knows which of the three it was.
@@ -129,7 +129,7 @@ test('a job that kills three workers which had read it alone is told to be one',
   expect([...seen].sort()).toEqual(names.slice(1).sort())
 })
 
-test('a delayed job is read once it is due, and until then it is told when that is', async () => {
+test('a delayed job is read once it is due, and until then the read says when that is', async () => {
   const { lane, names } = await begin(1, 60_000)
   const before = await readNext(world.redis, lane, { by: 'one', most: 10 })
   expect(before.jobs).toEqual([])

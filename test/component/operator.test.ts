@@ -42,7 +42,7 @@ test('an operator acts for the account that it names, wherever a key of it could
   expect((await post('/campaigns/cmp_999_1/start', operator, {}, as(one.account))).status).toBe(404)
 })
 
-test('without an account it is told to name one, and sees all lanes, metrics and acts', async () => {
+test('without an account it is asked to name one, and sees all lanes, metrics and acts', async () => {
   for (const path of ['/messages', '/campaigns', '/partners/wp-gallery/manage/folders']) {
     const answer = await get(path, operator)
     expect([answer.status, errorOf(answer)], path).toMatchObject([400, { code: 'account_required' }])

@@ -135,7 +135,7 @@ test('another account does not notice', async () => {
   expect(answers.filter((_, n) => n % 2 === 1).map(({ status }) => status)).toEqual(Array(50).fill(404))
 })
 
-test('a key without a limit is told of none', async () => {
+test('the answers to a key without a limit name none', async () => {
   const { apiKey } = await service.addTenant()
   const { headers } = await ask(service.url, apiKey)
   expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])

@@ -92,7 +92,7 @@ test.for<[string, object]>([
   },
 )
 
-test('a WhatsApp that does not answer is told as such', async ({ service, receive, mark }) => {
+test('the answer says so when WhatsApp does not answer', async ({ service, receive, mark }) => {
   const id = await receive()
   await control(service, { clear: true })
   await service.simulator.close()

@@ -295,7 +295,7 @@ test('a button or a row without a title is known by its id, and a number that wa
   ])
 })
 
-test('one that comes to two producers at once, and again, is one message and is told of once', async () => {
+test('one that comes to two producers at once, and again, is one message and makes one event', async () => {
   const lane = tenant.cloudLane
   // Somebody listens.
   await outboxOf(service.redis, lane).add('e', '{}')

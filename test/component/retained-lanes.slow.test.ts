@@ -109,7 +109,7 @@ test('a person is shown, listed and forgotten whose messages were sent by a send
   expect((await get(`/admin/people/${phone}`, admin)).data.messages).toEqual([])
 })
 
-test('an endpoint is told what a removed sender has not told it yet, by a relay that starts after that', async () => {
+test('an endpoint receives the events of a removed sender that it lacks, from a relay that starts after the removal', async () => {
   const tenant = await service.addTenant()
   const receiver = await listeningTo(tenant)
   const [name] = await sentMessages(redis, tenant.partnerLane, 1, false)
@@ -201,7 +201,7 @@ const config = () => service.config
 const forget = (nowMs: number) =>
   forgetLanes({ redis, queues, files: files(), config: config(), log: silentLog }, nowMs)
 
-test('of a removed sender nothing is left once the last of what it sent, received and told has ended, and not before', async () => {
+test('of a removed sender nothing is left once its last messages and events have expired, and not before', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.cloudLane
   const receiver = await listeningTo(tenant)

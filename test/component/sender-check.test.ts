@@ -198,7 +198,7 @@ test.each<[string, object, string, string, RegExp, RegExp]>([
   expect(ok).toBe(state !== 'missing')
 })
 
-test('a sender whose account at WhatsApp is not known is told so, and asked of what can be asked', async () => {
+test('of a sender whose account at WhatsApp is not known the check says so, and asks what can be asked', async () => {
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' })
   const { ok, findings, of } = await check()
   expect([ok, of('account')?.state, of('token')?.state]).toEqual([false, 'missing', 'good'])

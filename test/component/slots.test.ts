@@ -189,7 +189,7 @@ describe('a worker that serves a lane alone', () => {
     expect([late.isShared, nearly.isShared]).toEqual([false, false])
   })
 
-  test('may use nothing that has passed once another one has reserved a slot, and is told so', async () => {
+  test('may use nothing that has passed once another one has reserved a slot, and the answer says so', async () => {
     const lane = newLane()
     const [first, others] = [await slotOn(lane, pace), await slotOn(lane, pace)]
     await eventually(async () => (await redisNowMs(redis)) > others.atMs + 100, 'slots have passed')

@@ -316,7 +316,7 @@ describe('a column that is missing', () => {
     ])
   })
 
-  test('is told with those that are there', async () => {
+  test('is named with those that are there', async () => {
     for (const path of ['/contacts/import?tag=None', '/opt-outs/import']) {
       expect((await post(path, 'vorname;mobil\nAnn;1\n')).body.message).toContain('"vorname", "mobil"')
     }

@@ -40,7 +40,7 @@ async function gapMs(tenant: Tenant): Promise<number> {
   return (Number(latest) - Number(before)) / 1_000
 }
 
-test('a sender keeps its pace strictly when it is told so', async () => {
+test('a sender keeps its pace strictly when it is set so', async () => {
   const [usual, told, no] = [
     await service.addTenant({ rate: RATE }),
     await service.addTenant({ rate: RATE }),

@@ -222,7 +222,7 @@ test('a worker that stops releases what it could not when Redis was away', async
   redis.disconnect()
 })
 
-test('a lane is told when a job is due that its claim has put off', async () => {
+test('a take says when a job is due that its claim has put off', async () => {
   const lane = world.newLane()
   const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
   const entry = await deps.directory.of(lane)

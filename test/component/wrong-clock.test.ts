@@ -292,7 +292,7 @@ describe('a claim', () => {
     return { id, claimed: await claim(world.redis, id, 'AAAAAA', message, LONG_TIMES) }
   }
 
-  test('of a message whose time has not come is told how long to wait, and writes nothing', async () => {
+  test('of a message whose time has not come returns how long to wait, and writes nothing', async () => {
     const lane = world.newLane()
     const { id, claimed } = await claimOf(lane, (await nowOf(lane)) + 60_000)
     expect(claimed).toMatchObject({ verdict: 'message_waits', state: 'queued' })

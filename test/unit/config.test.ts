@@ -6,7 +6,7 @@ test.each(['', 'abc', '-1', '65536', '80.5', '0x50', '1e3', ' 80'])('PORT=%j is 
   expect(() => loadConfig({ PORT })).toThrow(/^PORT is /)
 })
 
-test('a port that is too large is told what a port may be', () => {
+test('a port that is too large is refused with what a port may be', () => {
   expect(() => loadConfig({ PORT: '99999' })).toThrow('PORT is "99999": expected a number from 0 to 65535.')
 })
 

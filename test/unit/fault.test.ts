@@ -55,7 +55,7 @@ test('paths name the field the way it is written in JSON', () => {
   )
 })
 
-test('a part of a body is told under its own path', () => {
+test('a fault in a part of a body has the path of the part', () => {
   const part = z.object({ text: z.string() })
   expect(faults(part, {}, 'template.components[0]')[0]?.path).toBe('template.components[0].text')
   expect(faults(part, 5, 'template.components[0]')[0]?.path).toBe('template.components[0]')

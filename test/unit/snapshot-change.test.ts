@@ -84,7 +84,7 @@ test('a change makes the next snapshot of the one before, whatever came, went, m
   )
 })
 
-test('of a lane only what has changed is told, and of what has not changed nothing', () => {
+test('of a lane only what has changed is sent, and of what has not changed nothing', () => {
   const before = snapshot('a', { lanes: [lane(1), lane(2)], lanes_total: 2 })
   const after = snapshot('b', { lanes: [lane(1), lane(2, { in_flight: 3 })], lanes_total: 2 })
   expect(changeOf(before, after)).toEqual({ from: 'a', at: 'b', lanes: { rows: { 2: { in_flight: 3 } } } })
