@@ -89,10 +89,10 @@ export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
   const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * known.slowMs
   const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
   if (aheadMs > leftMs + earlyMs || paced < 1) {
-    const roomMs = paced < 1 ? aheadMs + gapMs - mostAheadMs : 0
-    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, roomMs)
+    const pacedMs = paced < 1 ? aheadMs + gapMs - mostAheadMs : 0
+    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, pacedMs)
     // The slots of the next moment are a campaign's: a transactional message that has come may have one of them.
-    if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs, mayBeEarly: refillMs > roomMs }
+    if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs, mayBeEarly: refillMs > pacedMs }
     const againMs = known.peekedAt + WOKEN_MS - now
     if (againMs > 0) return { waitMs: Math.min(againMs, refillMs), mayBeEarly: false }
     return { most: Math.min(free, WORTH), firstOnly: true, unclaimedSince }
