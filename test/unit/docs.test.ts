@@ -12,6 +12,7 @@ import { settings } from '../../src/kernel/config.ts'
 import { TAKEN_FIELDS } from '../../src/providers/cloud-webhook.ts'
 import { SCENARIOS } from '../prove/scenarios/all.ts'
 import { type Page, readPage, readPages, tableUnder } from '../support/pages.ts'
+import { ROOMS } from '../support/rooms.ts'
 
 const pages = readPages()
 const { scripts } = z
@@ -203,11 +204,12 @@ test('every setting that is named exists', () => {
   expect(faultsOf((page) => named(page).filter((name) => !known.has(name)))).toEqual([])
 })
 
-test('every folder of src is in the table of modules', () => {
+test('the table of modules has every folder of src once, in the order in which they may import each other', () => {
   const rows = tableUnder(readPage('docs/how-it-works/architecture.md'), 'Modules and dependency rules')
-  const listed = rows.flatMap(([folder = '']) => Array.from(folder.matchAll(/`([\w-]+)/g), ([, name = '']) => name))
+  const listed = rows.map(([folder = '']) => folder.replaceAll('`', ''))
   const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(folders.map(({ name }) => name).filter((name) => !listed.includes(name))).toEqual([])
+  expect([...listed].sort()).toEqual(folders.map(({ name }) => name).sort())
+  expect(listed).toEqual(ROOMS.filter((room) => listed.includes(room)))
 })
 
 test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {

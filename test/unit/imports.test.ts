@@ -3,43 +3,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { ROOMS } from '../support/rooms.ts'
 
 const SRC = resolve(import.meta.dirname, '../../src')
 const SIMULATOR = resolve(import.meta.dirname, '../../packages/simulator/src')
 const CLIENT = resolve(import.meta.dirname, '../../packages/client/src')
-
-/**
- * The rooms of src/ from the ground up: a folder imports the folders above it in this list, and never one below. What each is
- * for: docs/how-it-works/architecture.md.
- */
-const ROOMS: readonly string[] = [
-  'kernel',
-  'model',
-  'jobs',
-  'redis',
-  'files',
-  'outbound',
-  'accounts',
-  'portfolios',
-  'people',
-  'lanes',
-  'gallery',
-  'flows',
-  'providers',
-  'recipients',
-  'messages',
-  'events',
-  'campaigns',
-  'reports',
-  'admin',
-  'erase',
-  'telemetry',
-  'producer',
-  'worker',
-  'cli',
-  'start',
-  'cli.ts',
-]
 
 /** What of the producer may know a provider. */
 const PROVIDERS_IN_PRODUCER = [
