@@ -4,9 +4,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
-import { waysText } from './ways.mjs'
+import { waysFaults, waysText } from './ways.mjs'
 
 const END = '<!-- end -->'
+const WAYS_PAGE = 'docs/how-it-works/architecture.md'
 const marker = (name) => `<!-- made: ${name} -->`
 
 /** Writes the made parts into their pages and returns the pages that were out of date, with the lines that differ; `isDry` writes nothing. */
@@ -23,7 +24,7 @@ export async function writeReference({ isDry = false } = {}) {
     ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
     ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(program))],
     ['docs/guides/simulator.md', (page) => fill(page, 'numbers', numbersTable(BEHAVIOURS))],
-    ['docs/how-it-works/architecture.md', (page) => fill(page, 'ways', waysText(page))],
+    [WAYS_PAGE, (page) => fill(page, 'ways', waysText(page))],
   ])
   const description = createDescription('0.0.0')
   for (const name of readdirSync(join(root, 'docs/reference/http'))) {
@@ -34,7 +35,8 @@ export async function writeReference({ isDry = false } = {}) {
     const old = readFileSync(join(root, path), 'utf8')
     const page = renew(old)
     if (page === old) continue
-    changed.push({ path, lines: differing(old.split('\n'), page.split('\n')) })
+    const faults = path === WAYS_PAGE ? waysFaults(old) : []
+    changed.push({ path, lines: [...faults, ...differing(old.split('\n'), page.split('\n'))] })
     if (!isDry) writeFileSync(join(root, path), page)
   }
   return changed

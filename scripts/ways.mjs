@@ -1,18 +1,21 @@
 // The ways of the product, as lists of the files that are entered: made from a run of the whole service (ways/run.mjs).
-// `node scripts/ways.mjs` prints, as JSON, of each part of a way its files in their order and what calls back.
+// `node scripts/ways.mjs` prints, as JSON, of each part of a way its files in their order and what calls back. `--page <path>`
+// prints instead what is wrong with the lists of a page, and exits with 1 if anything is.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { BUILD_STAMP, cacheFolder, prepareBuild, root } from './prepare.mjs'
+import { BUILD_STAMP, cacheFolder, prepareBuild, root, typed } from './prepare.mjs'
 
 /** What a run may take on a busy machine. */
 const LIMIT_MS = 600_000
 
 /** Of dist/ as it is: way → its parts, each with its name, its files in order, and the calls back. Kept until either changes. */
 function readWays() {
-  const parts = ['run.mjs', 'trace.mjs', 'hook.mjs'].map((name) => join(root, 'scripts/ways', name))
+  const parts = readdirSync(join(root, 'scripts/ways'))
+    .sort()
+    .map((name) => join(root, 'scripts/ways', name))
   const hash = createHash('sha256')
   for (const path of [join(root, 'dist', BUILD_STAMP), ...parts]) hash.update(readFileSync(path))
   const kept = join(cacheFolder, `ways-${hash.digest('hex').slice(0, 16)}.json`)
@@ -56,20 +59,45 @@ export function waysText(page) {
       const before = partsIn(page, TITLES[way])
       const texts = parts.map((part) => {
         const files = before.get(part.name)
-        return partText({ ...part, files: files && agrees(part, files) ? files : part.files }, parts.length)
+        return partText(
+          { ...part, files: files && faultsOf(part, files).length === 0 ? files : part.files },
+          parts.length,
+        )
       })
       return `### ${TITLES[way]}\n\n\`\`\`text\n${texts.join('\n\n')}\n\`\`\``
     })
     .join('\n\n')
 }
 
-/** A cache that has grown old is filled again from these: on a busy machine by every run, on a quiet one by none. */
-const BEHIND_CACHES = /^(kernel|redis|accounts|telemetry)\//
+/** What is wrong with the lists of the page, a sentence each. */
+export function waysFaults(page) {
+  return Object.entries(readWays()).flatMap(([way, parts]) => {
+    const before = partsIn(page, TITLES[way])
+    return parts.flatMap((part) => {
+      const title = part.name === ALONE ? TITLES[way] : `${TITLES[way]}, ${part.name}`
+      return faultsOf(part, before.get(part.name) ?? []).map((fault) => `${title}: ${fault}`)
+    })
+  })
+}
 
-/** Every file that all runs enter is listed, and every one that is listed is there. */
-const agrees = ({ always }, files) =>
-  always.every((file) => files.includes(file) || BEHIND_CACHES.test(file)) &&
-  files.every((file) => existsSync(join(root, 'src', file)))
+/** Files that all pieces of work enter are listed, those that none enters are not, and where all have one order, so has the list. */
+function faultsOf({ seen }, files) {
+  const always = seen[0].filter((file) => seen.every((entered) => entered.includes(file)))
+  const isAfter = (first, second) =>
+    seen.every((entered) => entered.includes(second) && entered.indexOf(first) > entered.indexOf(second))
+  return [
+    ...always.filter((file) => !files.includes(file)).map((file) => `${file} is entered and not listed`),
+    ...files
+      .filter((file) => !seen.some((entered) => entered.includes(file)))
+      .map((file) => `${file} is listed and not entered`),
+    ...files.filter((file, i) => files.indexOf(file) < i).map((file) => `${file} is listed twice`),
+    ...files
+      .slice(1)
+      .flatMap((file, i) =>
+        isAfter(files[i], file) ? [`${files[i]} is listed before ${file} and entered after it`] : [],
+      ),
+  ]
+}
 
 /** Name of a part → its files, as `partText` has written them under this title. */
 function partsIn(page, title) {
@@ -122,6 +150,13 @@ function wrapped(head, files) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { page } = typed({ page: { type: 'string' } })
   prepareBuild()
-  console.log(JSON.stringify(readWays(), null, 2))
+  if (page === undefined) {
+    console.log(JSON.stringify(readWays(), null, 2))
+  } else {
+    const faults = waysFaults(readFileSync(page, 'utf8'))
+    for (const fault of faults) console.log(fault)
+    process.exitCode = faults.length === 0 ? 0 : 1
+  }
 }

@@ -4,12 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { takeWorks, traceDist, usualOf } from './trace.mjs'
+import { gathering } from './counted.mjs'
+import { takeWorks, traceDist } from './trace.mjs'
 
-/** Of so many, the way is shown that is without what happens now and then. */
-const PAIRS = 6
-const CAMPAIGNS = 4
+/** So many pieces of work of each part are compared. A slow machine has fewer that count, and goes on for longer. */
+const ENOUGH = 4
+/** Rounds after which there is something else wrong than a slow machine. */
+const ROUNDS = 30
 const WARM_UP = 2
+/** In a round of messages all but the first come while the process still keeps what the first one needed. */
+const MESSAGES = 4
 /** What nobody waits for, such as writing down that a message was sent, is done by then. */
 const SETTLED_MS = 1_000
 /** A status comes within moments; a busy machine may take long for it. */
@@ -109,49 +113,58 @@ async function messagesSent() {
     }
     return (await request('POST', path, body, { 'idempotency-key': `order-${i}` })).messages[0].id
   }
-  // In pairs: the second one comes while the process still keeps what the first one needed.
-  const sendTwo = async (i) => {
-    for (const id of [await send(2 * i), await send(2 * i + 1)]) {
-      await until(async () => (await request('GET', `/messages/${id}`)).data.state === 'read')
+  const reaches = (id, states) =>
+    until(async () => states.includes((await request('GET', `/messages/${id}`)).data.state))
+  const parts = gathering(['accept', 'send', 'webhook'], ENOUGH)
+  await inRounds(parts, async (round) => {
+    const ids = []
+    for (let i = 0; i < MESSAGES; i += 1) {
+      const id = await send(MESSAGES * round + i)
+      // Two that wait would leave in one turn of the lane.
+      await reaches(id, ['sent', 'delivered', 'read'])
+      ids.push(id)
     }
-  }
-  for (let i = 0; i < WARM_UP; i += 1) await sendTwo(i)
-  takeWorks()
-  for (let i = 0; i < PAIRS; i += 1) await sendTwo(WARM_UP + i)
-  await sleep(SETTLED_MS)
-  const all = takeWorks()
-  return {
-    accept: [alone(all.filter(({ name }) => name === `POST ${path}`))],
-    send: [alone(all.filter(isSending))],
-    webhook: [alone(all.filter(isDelivery))],
-  }
+    for (const id of ids) await reaches(id, ['read'])
+    return (work) => {
+      if (work.name === `POST ${path}`) return 'accept'
+      if (isSending(work)) return 'send'
+      return isDelivery(work) ? 'webhook' : undefined
+    }
+  })
+  const alone = (part) => [{ ...parts.usual(part), name: 'all' }]
+  return { accept: alone('accept'), send: alone('send'), webhook: alone('webhook') }
 }
 
-function alone(pieces) {
-  return { ...usualOf(pieces), name: 'all' }
+/** `play` does what is traced once, and returns which part a piece of work belongs to. */
+async function inRounds(parts, play) {
+  for (let round = 0; !parts.isDone(); round += 1) {
+    if (round === ROUNDS) throw new Error(`in ${ROUNDS} rounds:\n${parts.missing()}`)
+    const partOf = await play(round)
+    await sleep(SETTLED_MS)
+    const works = takeWorks()
+    if (round < WARM_UP) continue
+    for (const work of works) {
+      const part = partOf(work)
+      if (part !== undefined) parts.add(part, work)
+    }
+  }
 }
 
 /** One campaign after the other, each of one message: created, its recipients uploaded, started by a person. */
 async function campaignsSent() {
-  const stages = new Map()
-  for (let i = 0; i < WARM_UP + CAMPAIGNS; i += 1) {
+  const parts = gathering(STAGES, ENOUGH)
+  await inRounds(parts, async (round) => {
     const template = filledIn({ type: 'text', text: { from: 'row.name' } }, { type: 'text', text: 'Tuesday' })
     const { id } = (await request('POST', '/campaigns', { sender, template, recipients: { rows: {} } })).data
-    await request('POST', `/campaigns/${id}/rows`, `phone,name\n49152030${10_000 + i},Ann ${i}\n`)
+    await request('POST', `/campaigns/${id}/rows`, `phone,name\n49152030${10_000 + round},Ann ${round}\n`)
     const reaches = (state) => until(async () => (await request('GET', `/campaigns/${id}`)).data.state === state)
     await request('POST', `/campaigns/${id}/preflight`)
     await reaches('ready')
     await request('POST', `/campaigns/${id}/start`)
     await reaches('done')
-    await sleep(SETTLED_MS)
-    const done = takeWorks()
-    if (i < WARM_UP) continue
-    for (const work of done) {
-      const stage = stageOf(work, id)
-      if (stage !== undefined) stages.set(stage, [...(stages.get(stage) ?? []), work])
-    }
-  }
-  return STAGES.map((stage) => ({ ...usualOf(stages.get(stage) ?? []), name: stage }))
+    return (work) => stageOf(work, id)
+  })
+  return STAGES.map((stage) => ({ ...parts.usual(stage), name: stage }))
 }
 
 function stageOf(work, id) {

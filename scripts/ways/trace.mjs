@@ -107,23 +107,3 @@ export function takeWorks() {
     .splice(0)
     .map(({ name, files, calls }) => ({ name, files: [...files.keys()], calls: [...calls.values()] }))
 }
-
-/**
- * The way without what happens now and then: the piece with the fewest files, since a cache that runs out or a timer that fires
- * adds some. `always`: the files that all pieces enter.
- */
-export function usualOf(pieces) {
-  const fewest = Math.min(...pieces.map(({ files }) => files.length))
-  const counts = new Map()
-  for (const piece of pieces) {
-    if (piece.files.length > fewest) continue
-    const key = piece.files.join()
-    const known = counts.get(key) ?? { piece, count: 0 }
-    known.count += 1
-    counts.set(key, known)
-  }
-  const [usual] = [...counts.values()].sort((a, b) => b.count - a.count)
-  if (usual === undefined) throw new Error('nothing of the kind was traced')
-  const ever = [...new Set(pieces.flatMap(({ files }) => files))]
-  return { ...usual.piece, always: ever.filter((file) => pieces.every(({ files }) => files.includes(file))) }
-}

@@ -2,7 +2,10 @@
 // calls back into one that has called it, handed-down functions included. Real: the built service in one process, Redis, HTTP.
 // Stood in for: WhatsApp.
 import { spawnSync } from 'node:child_process'
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 test('settings, command line, addresses, the simulator’s numbers and the ways in docs are those of the product', () => {
@@ -27,4 +30,44 @@ test('accepting a message and taking a webhook call from file to file in one dir
   expect({ accept: back(ways.accept), webhook: back(ways.webhook) }).toEqual({ accept: [], webhook: [] })
   // The next ones to be put straight.
   console.log(`calls back: ${JSON.stringify({ send: back(ways.send), campaign: back(ways.campaign) }, null, 2)}`)
+})
+
+let dir: string
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'laneway-ways-page-'))
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** What is wrong with the ways on the page of the project after this change. */
+function faultsAfter(from: string, to: string) {
+  const text = readFileSync('docs/how-it-works/architecture.md', 'utf8')
+  const changed = text.replace(from, to)
+  expect(changed).not.toBe(text)
+  const page = join(dir, 'page.md')
+  writeFileSync(page, changed)
+  const { status, stdout } = spawnSync(process.execPath, ['scripts/ways.mjs', '--page', page], { encoding: 'utf8' })
+  return { status, faults: stdout.split('\n').filter((line) => line !== '') }
+}
+
+const BUDGET = 'overload/event-loop-budget.ts'
+
+test('a way without a file that is entered is out of date', () => {
+  expect(faultsAfter(`http-server.ts, ${BUDGET}`, 'http-server.ts')).toEqual({
+    status: 1,
+    faults: [`A message is accepted: producer/${BUDGET} is entered and not listed`],
+  })
+})
+
+test('a way with two files exchanged is out of date', () => {
+  expect(faultsAfter(`http-server.ts, ${BUDGET}`, `${BUDGET}, http-server.ts`)).toEqual({
+    status: 1,
+    faults: [`A message is accepted: producer/${BUDGET} is listed before producer/http-server.ts and entered after it`],
+  })
+})
+
+test('a way with a file that nothing enters is out of date', () => {
+  expect(faultsAfter(`http-server.ts, ${BUDGET}`, `http-server.ts, wrong-keys.ts, ${BUDGET}`)).toEqual({
+    status: 1,
+    faults: ['A message is accepted: producer/wrong-keys.ts is listed and not entered'],
+  })
 })
