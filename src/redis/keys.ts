@@ -16,6 +16,9 @@ export const SUFFIX = {
   counts: ':counts',
   states: ':states',
   filesWait: ':files-wait',
+  /** Of the slots of a lane. */
+  late: ':late',
+  joins: ':joins',
   /** Of a cooldown. */
   reason: '-reason',
   probe: '-probe',

@@ -1,22 +1,22 @@
 // Pins: whatever stalls, the slots of a lane keep every second and every ten within their bounds, and what a stall cost
 // is made up for. Half a minute of claims is played in one go, on a clock of the test's. Real: Redis and the script of the
 // slots.
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
+import { paceScript } from '../support/state/lanes.ts'
 
-const script = readFileSync(new URL('../../src/lanes/messages/scripts/message-pace.lua', import.meta.url), 'utf8')
+const script = paceScript()
 
 /**
  * Claims at every one of the times, for as long as slots are to be had within the time that they may be ahead. The slots
  * of some are missed: each of them is given back and another one is reserved, a moment later. Returns those that are used.
  */
 const PLAY = `
-local pace = { gapUs = tonumber(ARGV[1]), closestUs = tonumber(ARGV[2]), window = tonumber(ARGV[3]) }
+local pace = { gapUs = tonumber(ARGV[1]), closestUs = tonumber(ARGV[2]), window = tonumber(ARGV[3]), aloneUs = 3000000 }
 local aheadUs, lateUs, missedOneIn = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 redis.call('DEL', KEYS[1])
 local used, missed, count = {}, {}, 0

@@ -13,7 +13,7 @@ import {
 } from '../../src/lanes/messages/claim.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { MISSED_SLOT } from '../../src/model/messages/outcome.ts'
-import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
+import { ALONE_MS, type Pace, paceOf } from '../../src/model/messages/pace.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import type { SendDeps } from '../../src/worker/sending/attempt.ts'
@@ -44,6 +44,8 @@ const SLOWEST: Pace = {
   ...{ gapUs: 60_000_000, closestUs: 60_000_000 },
   aheadUs: { transactional: HOUR * 1_000, campaign: 1_000 },
 }
+/** Only what is due within a moment is claimed. */
+const NEXT = { transactional: 100_000, campaign: 100_000 }
 const NEVER = deadlineIn(Number.POSITIVE_INFINITY)
 
 let redis: Redis
@@ -197,6 +199,22 @@ describe('a worker that serves a lane alone', () => {
     expect(slot.isShared).toBe(true)
     expect(slot.atMs).toBeGreaterThanOrEqual(slot.nowMs)
     expect((await slotOn(lane, pace, { latest: slot.name, pastMs: 0 })).isShared).toBe(false)
+  })
+
+  test('is left alone by another one while what is late leaves, and uses nothing more that has passed from then on', async () => {
+    // Once more where the machine let that time pass.
+    const { lane, late, refused } = await eventually(async () => {
+      const lane = newLane()
+      const first = await slotOn(lane, pace)
+      await eventually(async () => (await redisNowMs(redis)) > first.atMs + 100, 'slots have passed')
+      const late = await slotOn(lane, pace, { latest: first.name, pastMs: 60_000 })
+      const refused = await claimOn(lane, { pace: { ...pace, aheadUs: NEXT } })
+      return (await redisNowMs(redis)) < late.nowMs + ALONE_MS && { lane, late, refused }
+    }, 'another one that comes in time')
+    expect(refused).toMatchObject({ verdict: 'too_early' })
+    const own = await slotOn(lane, pace, { latest: late.name, pastMs: 60_000 })
+    expect([own.isShared, own.atMs >= own.nowMs]).toEqual([true, true])
+    expect((await slotOn(lane, pace)).atMs).toBeGreaterThanOrEqual(late.nowMs + ALONE_MS - 1)
   })
 })
 

@@ -5,7 +5,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id
 import { nameOfPerson } from '../../kernel/sealed.ts'
 import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import { workerLost } from '../../model/messages/outcome.ts'
-import type { Pace } from '../../model/messages/pace.ts'
+import { ALONE_MS, type Pace } from '../../model/messages/pace.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {
   campaignPrefix,
@@ -264,6 +264,7 @@ export async function reserveSlots(
 const numbersOf = ({ gapUs, closestUs, window }: Pace, { latest, pastMs }: SlotTerms = { latest: '', pastMs: 0 }) => ({
   ...{ gapUs, closestUs, window, latest },
   pastUs: Math.round(pastMs * 1_000),
+  aloneUs: ALONE_MS * 1_000,
 })
 
 /** A slot from its text as Redis wrote it (µs), given out at `nowUs` on its clock. */

@@ -41,6 +41,11 @@ export interface PaceLimit {
  */
 export const MOST_PAST_MS = 2_000
 /**
+ * Once slots of the past were claimed, nobody else has a slot of the lane for this long (ms): what is late leaves meanwhile, and no second
+ * holds it besides slots of others.
+ */
+export const ALONE_MS = MOST_PAST_MS + 1_000
+/**
  * Below this rate a second holds so few slots that one too many, which 50 ms of leeway may let in, is a quarter more and
  * above. From here on it may: on a busy machine a lane of 8 a second missed a slot in ten when it had 10 ms.
  */

@@ -1,5 +1,6 @@
 // What waits on a lane, as jobs and as places of campaigns, and what was given up; ways to put it there, to take it and to lose
 // it.
+import { readFileSync } from 'node:fs'
 import { SEND_JOB } from '../../../src/jobs/send.ts'
 import { parseMessageId } from '../../../src/kernel/message-id.ts'
 import {
@@ -16,7 +17,7 @@ import { deadLetter, readNext } from '../../../src/lanes/jobs.ts'
 import type { Redis } from '../../../src/redis/connect.ts'
 import { CorkedRedis } from '../../../src/redis/connections.ts'
 import { readWorkers } from '../../../src/redis/heartbeats.ts'
-import { lanePrefix, laneReadersKey, placesKey } from '../../../src/redis/keys.ts'
+import { lanePrefix, laneReadersKey, placesKey, SUFFIX } from '../../../src/redis/keys.ts'
 import { recordAt } from './handles.ts'
 
 type Class = 'transactional' | 'campaign'
@@ -209,3 +210,10 @@ async function readLater(redis: Redis, lane: number, byMs: number): Promise<void
     await redis.hset(key, worker, [Number(ms) + byMs, ...rest].join(' '))
   }
 }
+
+/** The part of scripts that reserves slots, as Redis gets it. */
+export const paceScript = (): string =>
+  readFileSync(new URL('../../../src/lanes/messages/scripts/message-pace.lua', import.meta.url), 'utf8').replace(
+    /SUFFIX\.(late|joins)/g,
+    (_name, of: 'late' | 'joins') => `'${SUFFIX[of]}'`,
+  )

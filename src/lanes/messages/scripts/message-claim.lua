@@ -31,7 +31,7 @@
 --   cooldowns       what the keys of recipients' cooldowns begin with, before the recipient
 --   waits           the same of the waits of messages, before the ulid
 --   pace?           {gapUs: between slots, closestUs: least gap, window: slots of it, latest: the latest slot that this
---                   worker got, pastUs: time since then that may still be used}
+--                   worker got, pastUs: time since then that may still be used, aloneUs: for so long nobody else gets a slot then}
 --   reader?         worker that has read these messages, and is done with that
 --   settleWithinMs  how long an attempt may take to write its end; the last part of lostAfterMs
 -- Arguments of each:
