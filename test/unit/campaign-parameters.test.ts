@@ -115,6 +115,12 @@ describe('structural faults', () => {
     expect(found).toEqual(['template.components[1].parameters', 'template.components', 'template.components'])
   })
 
+  test('are those of a value with more beside its source, which would be nobody’s', () => {
+    const components = [body({ from: 'row.name', form: 'row.first' }, 'Monday')]
+    const found = structuralFaults(shape(orderUpdate), compiled(components)).map(({ path }) => path)
+    expect(found).toContain('template.components[0].parameters[0].text')
+  })
+
   test('are none where only the values decide', () => {
     const components = [
       { type: 'HEADER', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] },
