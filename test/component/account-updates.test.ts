@@ -20,6 +20,7 @@ import {
 } from '../../src/portfolios/portfolios.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId } from '../support/messages.ts'
+import { ownAct } from '../support/own-acts.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
@@ -64,6 +65,8 @@ test('a template that is paused pauses its campaigns within a second, and nothin
   await bring('message_template_status_update', { ...ofTemplate, event: 'PAUSED', reason: 'LOW_QUALITY' })
   const { state, reason } = await service.show(id)
   expect([state, reason]).toEqual(['paused', expect.stringMatching(/^template_paused/)])
+  const act = await ownAct(service.redis, 'campaign.pause', id)
+  expect(act).toMatchObject({ account: service.tenant.account, detail: reason })
   const refused = await service.request('POST', `/campaigns/${id}/resume`)
   expect([
     refused.status,
@@ -167,6 +170,9 @@ test('a closed account stops its lane and a reinstated one lets it go on, in wha
   ])
   await ban('REINSTATE', NOW + 2)
   expect(await queues.isPaused(lane)).toBe(false)
+  expect(await ownAct(redis, 'lane.resume', String(lane))).toMatchObject({
+    ...{ account: service.tenant.account, detail: 'WhatsApp has opened the account again.' },
+  })
   // The ban that the next reinstatement ends comes after it, and the first one once more.
   await ban('REINSTATE', NOW + 4)
   await ban('DISABLE', NOW + 3)

@@ -1,13 +1,13 @@
 // Pins: what a campaign's circuit breaker makes of a provider's answers, at a real pace, with real answer times and the
 // default wait for evidence. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readAuditLog } from '../../src/accounts/audit-log.ts'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { coolLane, endLaneCooldown } from '../../src/lanes/cooldown.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { createSnapshots } from '../../src/telemetry/live/snapshots.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { slowness } from '../support/machine.ts'
+import { ownAct } from '../support/own-acts.ts'
 import { eventually } from '../support/wait.ts'
 
 let world: Awaited<ReturnType<typeof startCampaignsOnStandIn>>
@@ -60,14 +60,8 @@ describe('a code that concerns the template pauses the campaign at once, and nob
     const id = await started(300)
     const { reason, slow } = await pausesItself(id)
     expect(reason).toContain(`(code ${code})`)
-    const page = { account: undefined, limit: 100, cursor: undefined }
-    const own = async () =>
-      (await readAuditLog(service.redis, page, Date.now())).entries.find(
-        ({ target, actor }) => target === id && 'system' in actor,
-      )
-    expect(await eventually(own, 'the activity tells of it')).toMatchObject({
-      ...{ account: expect.any(Number), action: 'campaign.pause', detail: reason },
-    })
+    const act = await ownAct(service.redis, 'campaign.pause', id)
+    expect(act).toMatchObject({ account: expect.any(Number), detail: reason })
     const { failed, queued } = await nothingIsInFlight(id)
     expect([failed, queued]).toEqual([0, 300])
     expect(calls()).toBeLessThan(100 * slow)

@@ -9,6 +9,7 @@ import { parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { takeOver } from '../../src/recipients/campaigns.ts'
 import { type CampaignService, SPRING, startCampaigns, sumOf } from '../support/campaigns.ts'
+import { ownAct } from '../support/own-acts.ts'
 import { requeueAll } from '../support/requeue.ts'
 import { losePlaces } from '../support/state/lanes.ts'
 import { campaignRecord } from '../support/state/messages.ts'
@@ -199,6 +200,8 @@ describe('a campaign brakes by itself', () => {
     expect(reason).toMatch(
       /^\d+ of the last 1\d\d messages failed or are unproven, more than 30 %\. Most often: a parameter is not valid \(code 100\)\.$/,
     )
+    const act = await ownAct(service.redis, 'campaign.pause', id)
+    expect(act).toMatchObject({ account: service.tenant.account, detail: reason })
     expect(progress.queued).toBeGreaterThan(100)
     await service.misbehave({ clear: true })
     await nothingInFlight(id)

@@ -14,6 +14,7 @@ import { cap, forgetCap } from '../../src/portfolios/caps.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { SPRING, sumOf } from '../support/campaigns.ts'
 import { type Answering, accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
+import { ownAct } from '../support/own-acts.ts'
 import { eventually } from '../support/wait.ts'
 
 const CAP_SECONDS = 3
@@ -302,6 +303,7 @@ test.each([132015, 135000])('a held one that is dropped (%i) has failed, and pau
   await report({ id: dropped.id, attempt: await attemptOf(dropped.id) }, 'failed', code)
   const { reason, progress } = await service.reaches(id, 'paused', 20_000)
   expect(reason).toMatch(/^template_paused/)
+  expect(await ownAct(service.redis, 'campaign.pause', id)).toMatchObject({ detail: reason })
   expect(progress).toMatchObject({ failed: 1, held: 0 })
   await service.move(id, 'cancel')
 })

@@ -13,6 +13,7 @@ import { addPlaces } from '../../src/lanes/places.ts'
 import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
+import { campaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { optOutsHold } from '../../src/people/opt-outs/opt-out-hold.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
@@ -20,6 +21,7 @@ import { createTombstones } from '../../src/people/tombstones.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
+import { ownAct } from '../support/own-acts.ts'
 import { ACCEPTED, playProduct } from '../support/places.ts'
 import { interceptCommands } from '../support/redis.ts'
 import { answering, sendingTo } from '../support/sending.ts'
@@ -285,7 +287,9 @@ describe('at each message', () => {
     const product = await begin(6)
     const unreadable = { ...lives.config.files, sizeOf: () => Promise.reject(new Error('gone')) }
     expect(await product.run({ files: unreadable })).toBe('done')
-    expect(await life.describe()).toMatchObject({ state: 'paused', reason: expect.stringContaining('cannot be read') })
+    const { state, reason } = await life.describe()
+    expect([state, reason]).toEqual(['paused', expect.stringContaining('cannot be read')])
+    expect(await ownAct(lives.redis, 'campaign.pause', campaignId(life.id))).toMatchObject({ detail: reason })
     await life.resume()
     expect(await product.run()).toBe('done')
     expect(product.sent.sort()).toEqual(phones(6))
