@@ -1,7 +1,13 @@
 // Pins: what the console writes of spans, numbers, sums, texts from outside, rights and lanes.
 import { expect, test } from 'vitest'
 import { boundWords, hasTraffic, isInTrouble, laneSentence } from '../../packages/console/src/logic/lane-words.ts'
-import { besideFunnel, ledgerOf, type Progress, uncertainText } from '../../packages/console/src/logic/ledger.ts'
+import {
+  besideFunnel,
+  funnelOf,
+  ledgerOf,
+  type Progress,
+  uncertainText,
+} from '../../packages/console/src/logic/ledger.ts'
 import { may, type Session } from '../../packages/console/src/logic/may.ts'
 import {
   agoText,
@@ -16,6 +22,7 @@ import {
   valueMarks,
 } from '../../packages/console/src/logic/numbers.ts'
 import { plainText } from '../../packages/console/src/logic/plain-text.ts'
+import { SHARE_COLUMNS } from '../../packages/console/src/logic/share-columns.ts'
 import { stepText, timelineOf } from '../../packages/console/src/logic/timeline.ts'
 import { sharesOf } from '../../src/model/campaigns/progress.ts'
 import { LANE_BOUNDS, type LaneBound } from '../../src/telemetry/lane-bound.ts'
@@ -213,6 +220,40 @@ test('a chart has round marks that hold its greatest value, and round times in t
   expect(timeMarks(hour + 1, 2 * hour, 8, 0)).toEqual([70, 80, 90, 100, 110, 120].map((minutes) => minutes * 60_000))
   // Half an hour before UTC: midnight there is 18:30 here.
   expect(timeMarks(0, 48 * hour, 4, -5.5 * hour)[0]).toBe(6.5 * hour)
+})
+
+/** Progress as the server tells it: whoever is read or delivered has been delivered. */
+const told = (counts: Parameters<typeof sharesOf>[0], total: number, replied: number) => {
+  const shares = sharesOf(counts, total, 'running')
+  return { ...shares, total, replied, delivered_total: shares.delivered + shares.read }
+}
+
+test('each step of the funnel is a part of the step before it, and who failed a part of all', () => {
+  const steps = funnelOf(told({ sent: 200, delivered: 500, read: 100, failed: 50 }, 1_000, 30))
+  expect(Object.entries(steps).map(([name, { count, of, whole }]) => `${name} ${count} of ${of} ${whole}`)).toEqual([
+    'Sent 800 of 1000 of the recipients',
+    'Delivered 600 of 800 of the sent',
+    'Read 100 of 600 of the delivered',
+    'Replied 30 of 600 of the delivered',
+    'Failed 50 of 1000 of the recipients',
+  ])
+  // These lead to their messages.
+  expect([steps.Read.state, steps.Failed.state]).toEqual(['read', 'failed'])
+})
+
+test('the list of campaigns compares them by their shares, not by their counts, and one that sent nothing has none', () => {
+  const progressOf = {
+    large: told({ sent: 5_000, delivered: 4_000, read: 1_000 }, 10_000, 500),
+    small: told({ delivered: 2, read: 7, sent: 1 }, 10, 3),
+    begun: told({}, 10, 0),
+  }
+  const campaigns = Object.values(progressOf).map((progress) => ({ progress }))
+  const shown = SHARE_COLUMNS.map(({ title, cell, sort }) => [title, ...campaigns.map(cell), ...campaigns.map(sort)])
+  expect(shown).toEqual([
+    ['Delivered', '50 %', '90 %', '–', 0.5, 0.9, 0],
+    ['Read', '20 %', '77.8 %', '–', 0.2, 7 / 9, 0],
+    ['Replied', '10 %', '33.3 %', '–', 0.1, 3 / 9, 0],
+  ])
 })
 
 test('recipients beside the funnel are named with what became of them, and only where there are any', () => {

@@ -2,11 +2,12 @@
 
 import type { CampaignDescription } from '../../../../src/campaigns/commands/campaign-document.ts'
 import { CAMPAIGN_STATES } from '../../../../src/model/campaigns/lifecycle.ts'
-import { funnelOf, ledgerOf, uncertainText } from '../logic/ledger.ts'
+import { ledgerOf, uncertainText } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
+import { SHARE_COLUMNS } from '../logic/share-columns.ts'
 import { reasonText } from '../logic/words.ts'
 import { Field } from '../parts/fields.tsx'
-import { type Column, List, listAt } from '../parts/list.tsx'
+import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { CampaignState, Said } from '../parts/text.tsx'
 import { addressOf } from '../state/http.ts'
@@ -14,16 +15,6 @@ import { go, place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
 const EVERY_MS = 5_000
-
-/** A share of the funnel, so that campaigns can be compared. */
-function shareColumn(title: 'Delivered' | 'Read' | 'Replied'): Column<CampaignDescription> {
-  const stepOf = ({ progress }: CampaignDescription) => funnelOf(progress)[title]
-  return {
-    ...{ title, number: true, wide: true },
-    cell: (campaign) => shareText(stepOf(campaign).count, stepOf(campaign).of),
-    sort: (campaign) => stepOf(campaign).count / Math.max(1, stepOf(campaign).of),
-  }
-}
 
 /** The list; `?state=` filters it. */
 export function Campaigns() {
@@ -78,7 +69,7 @@ export function Campaigns() {
             cell: ({ progress }) => shareText(ledgerOf(progress).settled, progress.total),
             note: ({ progress }) => uncertainText(progress),
           },
-          ...(['Delivered', 'Read', 'Replied'] as const).map(shareColumn),
+          ...SHARE_COLUMNS,
           { title: 'Failed', wide: true, count: ({ progress }) => progress.failed, sort: true },
           {
             title: 'Time left',
