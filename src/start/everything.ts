@@ -107,7 +107,12 @@ export function styled(style: 'bold' | 'dim', text: string): string {
 
 const onlyGiven = (line: string | undefined): string[] => (line === undefined ? [] : [line, ''])
 
-const banner = (baseUrl: string, { keys, tools, rest }: BannerLines): string =>
+/** What a start prints once it is ready. `problem` is what is wrong with the Node that runs it. */
+export const banner = (
+  baseUrl: string,
+  { keys, tools, rest }: BannerLines,
+  problem: string | undefined = ownNodeProblem(),
+): string =>
   [
     '',
     styled('bold', `Laneway is ready at ${baseUrl}`),
@@ -119,7 +124,7 @@ const banner = (baseUrl: string, { keys, tools, rest }: BannerLines): string =>
     '',
     ...rest,
     '',
-    ...onlyGiven(ownNodeProblem()),
+    ...onlyGiven(problem),
     styled('dim', 'Ctrl-C stops everything; the next start finds the same data.'),
     '',
     '',

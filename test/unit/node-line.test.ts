@@ -1,6 +1,7 @@
 // Pins: a Node past its end of life, or without known fixes, is named in one line, and no other.
 import { expect, test } from 'vitest'
-import { nodeProblem } from '../../src/kernel/node-line.ts'
+import { nodeProblem, ownNodeProblem } from '../../src/kernel/node-line.ts'
+import { banner } from '../../src/start/everything.ts'
 import { warnOfNode } from '../../src/start/warnings.ts'
 import { keptLog } from '../support/app.ts'
 
@@ -37,4 +38,14 @@ test('the log of a start names it in one line, as a warning, and the start goes 
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 40, msg: 'node.outdated', problem: 'Node 20.20.2 is past its end of life.' }),
   ])
+})
+
+test('a start that is ready names it in a line of its own below all else, and nothing where nothing is wrong', () => {
+  const lines = { keys: ['  api_key  x'], tools: [], rest: ['No demo.'] }
+  const printed = (problem?: string) => banner('http://localhost:3000', lines, problem).split('\n')
+  const problem = 'Node 20.20.2 is past its end of life.'
+  const end = ['Ctrl-C stops everything; the next start finds the same data.', '', '']
+  expect(printed(problem).slice(-7)).toEqual(['No demo.', '', problem, '', ...end])
+  // Without being told, it looks at the Node that runs it.
+  expect(printed().filter((line) => line.startsWith('Node '))).toEqual([ownNodeProblem()].filter(Boolean))
 })
