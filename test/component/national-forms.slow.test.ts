@@ -2,6 +2,8 @@
 // duplicates, caps, the 24 hours, cooldowns, conversations, showing and erasing; also where an older release wrote the
 // other form down. What is sent keeps its form. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
 import { createHmac, hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
@@ -20,6 +22,7 @@ import {
 } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap, cappedUntil } from '../../src/portfolios/caps.ts'
 import { checkProviderRules } from '../../src/portfolios/rules.ts'
+import { campaignFolder } from '../../src/recipients/files.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
@@ -218,11 +221,23 @@ test.each(COUNTRIES)(
       const shown = person.parse((await service.request('GET', `/admin/people/${form}`, undefined, admin)).json())
       expect([shown.data.names, shown.data.messages.length], form).toEqual([[today, other], 2])
     }
+    // A list that somebody uploads has the form that its people write.
+    const list = await service.create({ rows: {} })
+    const others = '447700900999,Bob\n'
+    await service.upload(list, `phone,name\n+${other},Ada\n${others}${today},Ada\n`)
+    const { rows_file = '' } = (await service.record(list)) ?? {}
+    const rows = () => {
+      const [lane, number] = list.split('_').slice(1).map(Number)
+      const folder = campaignFolder({ lane: lane ?? 0, number: number ?? 0 })
+      return readFileSync(join(service.config.dataDir, folder, rows_file), 'utf8').replaceAll(' ', '')
+    }
+    expect(rows()).toContain(other)
     const answer = await service.request('DELETE', `/admin/people/${today}`, undefined, admin)
     expect([answer.status, answer.json().data], answer.text).toMatchObject([200, { received: 1, messages: 1 }])
     for (const form of [today, other]) {
       expect(await said(form), form).toEqual([])
     }
+    expect(rows()).toBe(`phone,name\n\n${others}\n`)
     const names = await namesOfPeople(service.redis, tenant.account, [today])
     expect(await openWindowsAmong(service.redis, tenant.cloudLane, names)).toEqual(new Set())
   },
