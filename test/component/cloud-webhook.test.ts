@@ -15,7 +15,7 @@ import { webhookRoutes } from '../../src/producer/api/webhooks/handlers.ts'
 import { createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { nobody, observe } from '../../src/redis/observe.ts'
-import { silentLog, startApp } from '../support/app.ts'
+import { keptLog, silentLog, startApp } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
 import { deliveryOf, infoOf } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
@@ -25,12 +25,13 @@ import { eventually } from '../support/wait.ts'
 const PATH = '/webhooks/cloud-api'
 const NOW_S = Math.floor(Date.now() / 1_000)
 
+const { log, lines } = keptLog()
 let service: Service
 let tenant: Tenant
 let other: Tenant
 let opaqueIds: ReturnType<typeof createOpaqueIds>
 beforeAll(async () => {
-  service = await startService({ worker: false })
+  service = await startService({ worker: false, log })
   tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   other = await service.addTenant({ defaultProvider: 'cloud-api' })
   opaqueIds = createOpaqueIds(secretKeysOf(service.config))
@@ -317,6 +318,11 @@ describe('a report', () => {
     expect((await post(webhook({ statuses: [failed] }))).status).toBe(200)
     expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'sent', providerId: 'wamid.known' })
     expect(await stateOf(sent)).toBe('sent')
+    // Told once an hour, however many there are, and of nobody.
+    expect((await post(webhook({ statuses: [failed, failed] }))).status).toBe(200)
+    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'webhook.status_without_id')
+    expect(told).toHaveLength(1)
+    expect(JSON.stringify(told)).not.toMatch(/wamid|491700000001/)
   })
 
   test('about a message whose record is gone leaves nothing behind', async () => {
