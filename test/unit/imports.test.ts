@@ -127,6 +127,21 @@ test('producer and worker start without what few of them ever need', () => {
   expect(loaded.filter((name) => /^(@bull-board|@aws-sdk|file-type)/.test(name))).toEqual([])
 })
 
+test('the command line begins with what reads words and prints help, and a verb loads nothing of the servers', () => {
+  const packagesOf = (file: string) => loadedWith(file).filter((name) => !/\.ts$|^node:/.test(name))
+  // Nouns, and how a verb is run, are loaded once they are typed.
+  expect(packagesOf('cli.ts').sort()).toEqual(['commander', 'zod'])
+  const files = loadedWith('cli.ts').filter((name) => name.endsWith('.ts'))
+  expect(files.filter((name) => !['cli.ts', 'cli', 'kernel'].includes(roomOf(name)))).toEqual([])
+  const nouns = sources.find(({ file }) => file === 'cli/program.ts')?.imports ?? []
+  expect(nouns.length).toBeGreaterThan(15)
+  const loaded = new Set(nouns.flatMap(packagesOf))
+  expect(loaded).toContain('ioredis')
+  const ofServers =
+    /^(@aws-sdk|@bull-board|express$|busboy|file-type|pino|prom-client|rate-limiter-flexible|@opentelemetry)/
+  expect([...loaded].filter((name) => ofServers.test(name))).toEqual([])
+})
+
 test('files do not import each other in a circle', () => {
   const byFile = new Map(sources.map((source) => [source.file, source.imports]))
   const done = new Set<string>()
