@@ -566,6 +566,7 @@ test('a request without a Host is refused in the envelope of all errors, and one
   expect(bare).toMatch(/\r\nx-request-id: /)
   // Node drops what is beyond its own limit, and so a Host that comes last.
   const many = await ask([...Array.from({ length: 120 }, (_, place) => `x-${place}: 1`), 'Host: x'])
-  expect(many).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"too_many_headers"/)
+  // From Node 26 on its parser refuses them, and does not say which of its limits they met.
+  expect(many).toMatch(/^HTTP\/1\.1 431 [\s\S]*"code":"(too_many_headers|headers_too_large)"/)
   expect(await ask(['Host: x'])).toMatch(/^HTTP\/1\.1 200 /)
 })

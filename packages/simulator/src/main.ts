@@ -22,7 +22,8 @@ if (process.connected === false) process.exit(0)
 try {
   running = await startSimulator(readSimulatorConfig())
   process.stdout.write(`${JSON.stringify({ event: 'simulator.listening', url: running.url })}\n`)
-  if (process.connected) process.send?.({ listening: running.url })
+  // A parent may let go in just this moment: without a callback that would end this process with an error.
+  if (process.connected) process.send?.({ listening: running.url }, () => {})
 } catch (error) {
   if (!(error instanceof StartError)) throw error
   process.stderr.write(`${error.message}\n`)
