@@ -16,7 +16,7 @@ export const SUFFIX = {
   counts: ':counts',
   states: ':states',
   filesWait: ':files-wait',
-  /** Of the slots of a lane. */
+  /** Of the slots of a lane: until when nobody else gets one, and that somebody would have (message-pace.lua). */
   late: ':late',
   joins: ':joins',
   /** Of a cooldown. */

@@ -1,6 +1,6 @@
 // Pins: what may wait for a moment begins at the last shared tick before it is due, and never later than due.
 import { expect, test } from 'vitest'
-import { sharedTickBefore } from '../../src/kernel/shared-ticks.ts'
+import { SharedMoments, sharedTickBefore } from '../../src/kernel/shared-ticks.ts'
 
 test('what is due at different moments begins at the same tick', () => {
   expect([1_101, 1_120, 1_149.9].map((at) => sharedTickBefore(at, 1_010))).toEqual([1_100, 1_100, 1_100])
@@ -14,4 +14,19 @@ test('what is due before the next tick begins when it is due', () => {
   expect([sharedTickBefore(1_049, 1_010), sharedTickBefore(1_049, 1_000), sharedTickBefore(990, 1_010)]).toEqual([
     1_049, 1_049, 990,
   ])
+})
+
+test('a wait for a moment ends at once when it is stopped, and one that was cancelled never begins', async () => {
+  const moments = new SharedMoments()
+  const stopping = new AbortController()
+  const far = moments.until(performance.now() + 600_000, stopping.signal)
+  const begun: string[] = []
+  const soon = performance.now() + 20
+  moments.at(soon, () => begun.push('cancelled'))()
+  moments.at(soon, () => begun.push('first'))
+  await moments.until(soon, stopping.signal)
+  expect(begun).toEqual(['first'])
+  stopping.abort()
+  await far
+  await moments.until(performance.now() + 600_000, stopping.signal)
 })
