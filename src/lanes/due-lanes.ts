@@ -110,10 +110,13 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-/** Requeues jobs listed as active whose record is not `sending`; returns how many. */
-export async function mendActive(redis: Redis, lane: number): Promise<number> {
+/**
+ * Requeues jobs listed as active whose record is not `sending`. Returns the names of messages of such jobs that have no record
+ * any more: they may have been sent (finalizeUnsent).
+ */
+export async function mendActive(redis: Redis, lane: number): Promise<string[]> {
   const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
-  return z.number().parse(await mendScript(redis, laneBacklogKeys(lane), args))
+  return z.array(z.string()).parse(await mendScript(redis, laneBacklogKeys(lane), args))
 }
 
 const takeScript = defineScript(import.meta.url, 'due-lanes-take')

@@ -137,11 +137,20 @@ function readerOf<R extends RouteSpec>(spec: R): (context: RequestContext) => Co
   }
 }
 
-/** The fields of a form, which the handler has read, by their schema; else a 400 with their faults. */
-export function readFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
+/**
+ * The fields of a form, which the handler has received, by their schema, and the header that names those that are ignored;
+ * else a 400 with the faults, or with the unknown fields that are refused.
+ */
+export async function readForm<S extends z.ZodType>(
+  schema: S,
+  fields: Readonly<Record<string, unknown>>,
+  context: RequestContext,
+): Promise<{ form: z.output<S>; headers: Readonly<Record<string, string>> }> {
+  const names = fieldNamesOf(schema)
   const parsed = schema.safeParse(fields)
-  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields, '', fieldNamesOf(schema)).slice(0, FAULTS_MAX))
-  return parsed.data
+  if (!parsed.success) throw invalid(faultsOf(parsed.error, fields, '', names).slice(0, FAULTS_MAX))
+  const ignored = await ignoredOf(unknownFields(fields, {}, names, { elsewhere: names.get('') }), context)
+  return { form: parsed.data, headers: ignoredHeader(ignored) }
 }
 
 const NONE = Object.freeze({})

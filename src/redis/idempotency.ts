@@ -6,12 +6,16 @@ import { IDEMPOTENCY_KEY_MAX } from '../kernel/body-limits.ts'
 import { holdsMoreThan } from '../kernel/json-size.ts'
 import { invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Redis } from './connect.ts'
+import { replyError } from './errors.ts'
 import { idempotencyKey } from './keys.ts'
 import { deleteIf } from './lock.ts'
 import { assertReplicated } from './replication.ts'
+import { clockOffMs } from './trusted-clock.ts'
 
 /** Longer than the 8 days that are promised, shorter than the least retention of a record. */
 const KEPT_SECONDS = 8.5 * 86_400
+/** By so much the clock of Redis may leap ahead and no key is forgotten that is promised. */
+const LEAP_HARMLESS_MS = 0.5 * 86_400_000
 
 /** A digest of a request body without its credential; the order of keys does not matter. */
 export function bodyDigest(body: Record<string, unknown>): string {
@@ -72,8 +76,16 @@ export async function recallKey(redis: Redis, use: KeyUse): Promise<string | und
  * Maps the key to `name` unless it has a value already, and returns its value. One atomic SET,
  * so of many requests at once all get the same. The mapping comes before the work: a crash in between leaves a key
  * whose message does not exist yet, which the next request with it then makes. Throws a Refusal when it came with another body.
+ *
+ * While the clock of Redis is not believed because it has leapt ahead, a key that is not known may be one that Redis has
+ * forgotten too soon, and its message would go out twice: then this throws, as while Redis is away.
  */
 export async function rememberKey(redis: Redis, use: KeyUse, name: string): Promise<string> {
+  if (clockOffMs(redis) > LEAP_HARMLESS_MS) {
+    const kept = await recallKey(redis, use)
+    if (kept !== undefined) return kept
+    throw replyError('CLOCK The clock of Redis has leapt')
+  }
   const key = keyOf(use)
   const value = storedValue(use, name)
   const earlier = await redis.set(key, value, 'EX', KEPT_SECONDS, 'NX', 'GET')

@@ -8,6 +8,7 @@ import { checkProviderRules } from '../../src/portfolios/rules.ts'
 import { redisNowMs, trustedRedisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { isRedisAway } from '../../src/redis/errors.ts'
+import { rememberKey } from '../../src/redis/idempotency.ts'
 import { redisProblems, redisSettings } from '../../src/redis/safety.ts'
 import { checkClock, clockOffMs, DOUBT_MS, trustClock } from '../../src/redis/trusted-clock.ts'
 import { keptLog, silentLog } from '../support/app.ts'
@@ -112,6 +113,27 @@ test('a waiting message neither expires nor leaves, and expires once a person tr
     await eventually(async () => (await readMessage(world.redis, id))?.state === 'expired', 'it is over', 20_000)
     expect(sent).toEqual([])
   })
+})
+
+test('a key whose message may have been forgotten too soon stands for no new message, until the clock is believed', async () => {
+  const use = { account: 7, route: 'template', key: 'order-1', digest: 'd' }
+  const later = { ...use, key: 'order-2' }
+  await look(0)
+  expect(await rememberKey(world.redis, use, 'first')).toBe('first')
+  await look(9 * DAY_MS)
+  expect(await rememberKey(world.redis, use, 'second')).toBe('first')
+  expect(isRedisAway(await rememberKey(world.redis, later, 'second').catch((error: unknown) => error))).toBe(true)
+
+  // None that is promised can be forgotten by a small leap, or by one back.
+  for (const harmlessMs of [0, 6 * 3_600_000, 0, -9 * DAY_MS]) {
+    await look(harmlessMs)
+    expect(await rememberKey(world.redis, { ...later, key: `order ${harmlessMs}` }, 'third')).toBe('third')
+  }
+  await look(0)
+  await look(9 * DAY_MS)
+  await trustClock(world.redis)
+  await look(9 * DAY_MS)
+  expect(await rememberKey(world.redis, later, 'second')).toBe('second')
 })
 
 test('a waiting message leaves once the clock is back', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { openFolder } from '../../src/files/folder.ts'
 import type { Folder } from '../../src/gallery/folders.ts'
 import { errorOf } from '../support/api-error.ts'
@@ -17,6 +18,7 @@ let gallery: TestGallery
 let folder: Folder
 beforeAll(async () => {
   gallery = await startGallery()
+  await setAccountSettings(gallery.redis, gallery.otherAccount, { unknown_fields: 'ignore' })
   folder = await gallery.folder('Uploads')
 })
 afterAll(() => gallery.close())
@@ -149,6 +151,26 @@ describe('an upload', () => {
     body.append('file', new Blob(['two']), 'two.txt')
     const reply = await upload(body)
     expect([reply.status, errorOf(reply).details]).toMatchObject([400, [{ path: 'file' }]])
+    expect(drafts()).toEqual([])
+  })
+
+  test('with a misspelt field is 400 with the right name; any other is ignored by name, or refused as the account wants', async () => {
+    const theirs = await gallery.folder('With a note', { owner: gallery.otherAccount })
+    const withField = (name: string, { id, token } = { id: folder.id, token: gallery.token }) => {
+      const body = form('kept', 'note.txt', String(id))
+      body.append(name, '7')
+      return gallery.call('POST', '/files', { body, token })
+    }
+    const lenient = { id: theirs.id, token: gallery.otherToken }
+    for (const name of ['folderId', 'FOLDER_ID', 'foldre_id']) {
+      const reply = await withField(name, lenient)
+      const fault = { path: name, message: 'unknown field; is "folder_id" meant?' }
+      expect([reply.status, errorOf(reply).details]).toEqual([400, [fault]])
+    }
+    const taken = await withField('note', lenient)
+    expect([taken.status, taken.headers.get('x-laneway-ignored')]).toEqual([200, 'note'])
+    const refused = await withField('note')
+    expect([refused.status, errorOf(refused).details]).toEqual([400, [{ path: 'note', message: 'unknown field' }]])
     expect(drafts()).toEqual([])
   })
 

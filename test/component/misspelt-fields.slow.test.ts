@@ -25,15 +25,11 @@ const OPEN: Readonly<Record<string, string>> = {
   'POST /contacts/import': 'a file, whose other columns are none of ours',
   'POST /opt-outs/import': 'a file, whose other columns are none of ours',
   'POST /partners/wp-gallery/manage/files/:file_id/restore': 'nothing of its body is read',
-  'POST /partners/wp-gallery/manage/files':
-    'a form: of its fields folder_id and the file are read, and both are required',
+  'POST /partners/wp-gallery/manage/files': 'a form, of which gallery-upload.slow asks',
 }
 
-/**
- * Objects that are not asked: what a flow is given, where every name is the account's own, and a value of a campaign with more
- * beside its `from`: that is no placeholder but what a parameter holds, which is checked against the approved template.
- */
-const NOT_ASKED = /(^|\.)(flow_action_payload\.data|parameters\[\d+\]\.text)(\.|$)/
+/** Objects that are not asked: what a flow is given, where every name is the account's own. */
+const NOT_ASKED = /(^|\.)flow_action_payload\.data(\.|$)/
 
 const asked = ROUTES.filter(({ method, body }) => body.as !== 'ignored' || (method !== 'get' && method !== 'delete'))
 

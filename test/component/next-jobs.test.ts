@@ -1,14 +1,19 @@
 // Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
 // reads it is found. Real: Redis.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../src/kernel/config.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
 import { mendActive } from '../../src/lanes/due-lanes.ts'
 import { deadLetter, readNext, releaseRead } from '../../src/lanes/jobs.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
+import { finalizeUnsent } from '../../src/lanes/messages/finalize-unsent.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
+import { mendLane } from '../../src/worker/recovery/lost-records.ts'
+import { keptLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { deadLettersOn, readForLong, readLongAgo, waitingOn } from '../support/state/lanes.ts'
-import { messageRecord } from '../support/state/messages.ts'
+import { messageRecord, requeueableOn } from '../support/state/messages.ts'
 
 let world: LaneRedis
 beforeAll(async () => {
@@ -142,9 +147,34 @@ test('a delayed job is read once it is due, and until then the read says when th
 test('a job whose message is not being sent although it seems so goes back to the front', async () => {
   const { lane, names } = await begin(2)
   await claimAs('one', names)
-  // Its record is lost, as with a server that was set back.
-  await messageRecord(world.redis, idOf(names[1] ?? '')).remove()
-  expect(await mendActive(world.redis, lane)).toBe(1)
+  // Its record was changed by hand.
+  await messageRecord(world.redis, idOf(names[1] ?? '')).change({ s: 'q' })
+  expect(await mendActive(world.redis, lane)).toEqual([])
   expect(await waitingOn(world.redis, lane)).toEqual([names[1]])
-  expect(await mendActive(world.redis, lane)).toBe(0)
+  expect(await mendActive(world.redis, lane)).toEqual([])
+})
+
+test('a job whose message was claimed and has no record any more is not sent again: its message ends unknown', async () => {
+  const { lane, names } = await begin(3)
+  await claimAs('one', names.slice(0, 2))
+  const [sending, lost, waiting] = names.map(idOf)
+  if (!sending || !lost || !waiting) throw new Error('three messages wait')
+  await messageRecord(world.redis, lost).remove()
+  const { log, lines } = keptLog()
+  const deps = { redis: world.redis, config: loadConfig({}), log }
+  for (let round = 0; round < 2; round += 1) await mendLane(deps, lane)
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ msg: 'message.record_lost', message: names[1] }),
+  ])
+  expect(await readMessage(world.redis, lost)).toMatchObject({
+    state: 'unknown',
+    problem: { code: 'record_lost' },
+    to: audioMessage.to,
+  })
+  expect((await readMessage(world.redis, sending))?.state).toBe('sending')
+  expect(await waitingOn(world.redis, lane)).toEqual([names[2]])
+  expect(await requeueableOn(world.redis, lane).all()).toEqual([lost.ulid])
+  // Whoever looks at its job, or repeats the claim, is told so.
+  expect(await claimAs('two', [names[1] ?? ''])).toMatchObject([{ verdict: 'taken' }])
+  expect(await finalizeUnsent(world.redis, waiting, 'gone', audioJob(), 60_000)).toBe(false)
 })

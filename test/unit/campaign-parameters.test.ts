@@ -94,6 +94,27 @@ describe('refused', () => {
     expect(faults([body({ from: 'contact.name' }, { from: 7 })], 'row')).toHaveLength(2)
   })
 
+  test('is what is written beside a source, with the name that it was meant for', () => {
+    const at = 'template.components[0].parameters'
+    expect(
+      faults([body({ from: 'row.name', FROM: 'row.first' }, { form: 'row.day', from: 'row.day', note: 1 })]),
+    ).toEqual([
+      { path: `${at}[0].text.FROM`, message: 'unknown field; is "from" meant?' },
+      { path: `${at}[1].text.form`, message: 'unknown field; is "from" meant?' },
+      { path: `${at}[1].text.note`, message: 'unknown field' },
+    ])
+  })
+
+  test('is nothing of what the account gives its own flow', () => {
+    const journey = { from: 'row.city', form: 'return', to: 'Paris' }
+    const action = { flow_action_data: { journeys: [journey], ...journey } }
+    const { sources, fill } = compiled([
+      { type: 'button', sub_type: 'flow', index: 0, parameters: [{ type: 'action', action }] },
+    ])
+    expect(sources).toEqual([])
+    expect(fill([])[0]?.parameters).toEqual([{ type: 'action', action }])
+  })
+
   test('is a value to fill in where no parameter holds one', () => {
     expect(faults([{ ...body('x'), index: { from: 'row.index' } }])).toEqual([
       { path: 'template.components', message: 'a value can be filled in only where a parameter holds one' },
@@ -113,12 +134,6 @@ describe('structural faults', () => {
     ]
     const found = structuralFaults(shape(flashSale), compiled(components)).map(({ path }) => path)
     expect(found).toEqual(['template.components[1].parameters', 'template.components', 'template.components'])
-  })
-
-  test('are those of a value with more beside its source, which would be nobody’s', () => {
-    const components = [body({ from: 'row.name', form: 'row.first' }, 'Monday')]
-    const found = structuralFaults(shape(orderUpdate), compiled(components)).map(({ path }) => path)
-    expect(found).toContain('template.components[0].parameters[0].text')
   })
 
   test('are none where only the values decide', () => {

@@ -7,7 +7,7 @@ import { deadLetter, optedOut, personErased, recordLost } from '../../model/mess
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, placesKey, requeueableKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { laneJobKey } from '../bullmq/layout.ts'
+import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScript } from './message-script.ts'
 import { FIELD, newRecordFields, storedProblem } from './record-format.ts'
 
@@ -57,9 +57,11 @@ export async function finalizeUnsent(
       requeueable: requeueableKey(lane),
       job: laneJobKey(lane, messageId(lane, ulid)),
       places: placesKey(lane),
+      active: laneBacklogKeys(lane).active,
     },
     {
-      ...{ ulid, why: how, acceptedAt: acceptedAtMs(ulid), retentionMs, run, campaigns: campaignPrefix(lane) },
+      ...{ ulid, id: messageId(lane, ulid), why: how, acceptedAt: acceptedAtMs(ulid), retentionMs },
+      ...{ run, campaigns: campaignPrefix(lane) },
       problem: storedProblem(end.problem),
       newFields: [
         ...(isErased ? [] : [FIELD.payload, JSON.stringify(storedPayload(payload))]),

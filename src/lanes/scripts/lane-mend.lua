@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Requeues jobs listed as active whose record is not `sending`, because the record was lost. A claim and its settling change
--- list and record in one step, so they never differ otherwise. Idempotent.
+-- Finds jobs listed as active whose record is not `sending`. A claim and its settling change list and record in one step, so
+-- they only differ if the record was changed by hand, or has gone. What has a record waits again, and is sent or dropped by
+-- what the record says. What has none was claimed and may have been sent: the caller ends it. Idempotent.
 --
 -- Keys:
 --   waiting      LIST  ids of jobs that wait
@@ -10,19 +11,22 @@
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   records      what the keys of messages begin with, before their ulid
--- Output: how many were requeued
+-- Output: ids of those without a record
 -- include ../messages/scripts/message-lifecycle
 local waiting, prioritized, delayed, active = unpack(KEYS)
 local jobs, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
 -- include ../bullmq/scripts/message-jobs
 local MOST = 1000
-local count = 0
+local lost = {}
 for _, id in ipairs(redis.call('LRANGE', active, -MOST, -1)) do
-  if redis.call('HGET', records .. string.sub(id, -26), FIELD.state) ~= SENDING then
-    local job = jobs .. id
-    -- Of a job that is gone only the id is left.
-    if redis.call('EXISTS', job) == 1 then endSending(job, id, 0, 0) else redis.call('LREM', active, -1, id) end
-    count = count + 1
+  local job, state = jobs .. id, redis.call('HGET', records .. string.sub(id, -26), FIELD.state)
+  -- Of a job that is gone only the id is left.
+  if redis.call('EXISTS', job) == 0 then
+    redis.call('LREM', active, -1, id)
+  elseif not state then
+    lost[#lost + 1] = id
+  elseif state ~= SENDING then
+    endSending(job, id, 0, 0)
   end
 end
-return count
+return lost

@@ -1,7 +1,15 @@
 // The components of a campaign: those of a template message, where any string may be replaced by
 // `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
 import { z } from 'zod'
-import { type Fault, faultsOf, quoted, refusedFields, type UnknownField } from '../../kernel/fault.ts'
+import {
+  type Fault,
+  faultsOf,
+  quoted,
+  refusedFields,
+  type UnknownField,
+  unknownFault,
+  unknownFields,
+} from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'
 import { placeholder, placeholderIn } from '../messages/placeholders.ts'
 import { mapFiles } from '../templates/component-files.ts'
@@ -24,6 +32,9 @@ export interface CompiledComponents {
 
 const componentsSchema = templateContentSchema.shape.components
 const NAMES = fieldNamesOf(z.object({ template: templateContentSchema }))
+const PLACEHOLDER_NAMES = fieldNamesOf(z.object({ from: z.string() }))
+/** What a flow is given is the account's own: `{ "from": "row.city", "to": "Paris" }` is a journey there, no placeholder. */
+const OWN = /\.flow_action_data(\.|\[|$)/
 
 const SOURCE = /^(contact\.(name|phone|email)|row\..{1,255})$/s
 const isSource = (text: unknown): text is ValueSource => typeof text === 'string' && SOURCE.test(text)
@@ -46,7 +57,11 @@ export function compileComponents(
 ): ReadComponents | { ok: false; faults: Fault[] } {
   const faults: Fault[] = []
   const sources: ValueSource[] = []
-  const replaced = replaceSources(components, 'template.components', (from, path) => {
+  const replaced = replaceSources(components, 'template.components', ({ from, ...beside }, path) => {
+    for (const field of unknownFields(beside, {}, PLACEHOLDER_NAMES)) {
+      const fault = unknownFault(field)
+      faults.push({ ...fault, path: `${path}.${fault.path}` })
+    }
     const known = isSource(from) ? sources.indexOf(from) : -1
     if (known !== -1) return placeholder(known)
     if (isSource(from) && from.startsWith(`${offer}.`)) return placeholder(sources.push(from) - 1)
@@ -109,12 +124,19 @@ export function structuralFaults(shape: TemplateShape, { sources, fill }: Compil
   return asText.filter((fault) => others.every((faults) => isIn(faults, fault)))
 }
 
+/** A value to fill in, with whatever was written beside its `from`. */
+type Placeholder = { from: unknown }
+
+/** What names a column or a field beside other names is one as well, so that the others are refused by their names. */
+const isPlaceholder = (value: object, path: string): value is Placeholder =>
+  'from' in value && (Object.keys(value).length === 1 || (isSource(value.from) && !OWN.test(path)))
+
 /** A copy of the value in which `replace` has replaced every placeholder. */
-function replaceSources(value: unknown, path: string, replace: (from: unknown, path: string) => string): unknown {
+function replaceSources(value: unknown, path: string, replace: (held: Placeholder, path: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each, i) => replaceSources(each, `${path}[${i}]`, replace))
   if (typeof value === 'string') return value.replaceAll('\u0000', '')
   if (typeof value !== 'object' || value === null) return value
-  if ('from' in value && Object.keys(value).length === 1) return replace(value.from, path)
+  if (isPlaceholder(value, path)) return replace(value, path)
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => [key, replaceSources(each, `${path}.${key}`, replace)]),
   )

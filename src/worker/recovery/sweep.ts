@@ -10,7 +10,6 @@ import type { Log } from '../../kernel/log.ts'
 import {
   earliest,
   markUnmarkedLane,
-  mendActive,
   readSweepStates,
   type SweepState,
   settleDueLanes,
@@ -22,6 +21,7 @@ import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { addCampaignLane } from '../../recipients/campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { mendLane } from './lost-records.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 
 export const SWEEP_MS = 1_000
@@ -111,7 +111,7 @@ export function createSweep(deps: SweepDeps) {
       nextRoundAt = now + ROUND_MS
     }
     for (const state of await readSweepStates(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
-      if (state.active > 0) await mendActive(redis, state.lane)
+      if (state.active > 0) await mendLane(deps, state.lane)
       if (nextSweepMs(state, 0, 0) !== undefined) await markUnmarkedLane(redis, state.lane)
       if (state.activeCampaigns > 0) await addCampaignLane(redis, state.lane)
     }

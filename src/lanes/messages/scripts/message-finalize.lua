@@ -10,8 +10,10 @@
 --   requeueable  ZSET    messages of the lane that can be requeued
 --   job          HASH    the message's job in BullMQ
 --   places       ZSET    places of campaigns that wait on the lane
+--   active       LIST    ids of jobs whose messages are being sent: BullMQ's
 -- Arguments:
 --   ulid
+--   id           of the job
 --   why          `dead`, `gone`, `erased` or `opted_out`
 --   acceptedAt   ms
 --   retentionMs
@@ -22,8 +24,8 @@
 -- Output: {'done' or 'ignored', state letter}
 -- include message-lifecycle
 -- include message-events
-local outbox, record, inDoubt, requeueable, job, places = unpack(KEYS)
-local ulid, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
+local outbox, record, inDoubt, requeueable, job, places, active = unpack(KEYS)
+local ulid, id, why, acceptedAt, retentionMs, run, campaigns, problem, newFields = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
 local p, exists = load(record)
 if exists then return { 'ignored', p.state } end
 local before = run and recipientStateOf(campaigns, run, ulid)
@@ -36,7 +38,13 @@ elseif why == 'erased' or why == 'opted_out' then
   if before then return { 'ignored', before } end
   state = CANCELLED
 else
-  if before ~= QUEUED and before ~= SENDING and before ~= UNCONFIRMED then return { 'ignored', before or QUEUED } end
+  -- Only what was claimed: of a campaign its recipient's state says so, of others that the job is active.
+  local wasActive = redis.call('LREM', active, -1, id) > 0
+  local isUnsettled = before == QUEUED or before == SENDING or before == UNCONFIRMED
+  if not isUnsettled and (before or not wasActive) then
+    if wasActive then redis.call('DEL', job) end
+    return { 'ignored', before or QUEUED }
+  end
   state = UNKNOWN
 end
 local now = redisNowMs()

@@ -22,7 +22,7 @@ import {
   renameFolder,
 } from '../../../gallery/folders.ts'
 import { permits } from '../../../model/accounts/permissions.ts'
-import { bind, type Route, readFields } from '../../bind.ts'
+import { bind, type Route, readForm } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'
 import type { ContextOf, RouteSpec } from '../../route.ts'
@@ -131,12 +131,12 @@ function fileRoutes(deps: GalleryDeps): Route[] {
       if (most > 0 && (await keptBytes(redis, account)) >= most) throw galleryFull(most)
       const { draft, fileName, fields } = await readUpload(call.incoming, config.files, config.uploadMaxBytes)
       try {
-        const form = { folder_id: fields.get('folder_id'), file: fileName }
-        const { folder_id, file: name } = readFields(formSchema, form)
+        const { form, headers } = await readForm(formSchema, { ...Object.fromEntries(fields), file: fileName }, call)
+        const { folder_id, file: name } = form
         if (draft.size === 0) throw invalid([{ path: 'file', message: 'must not be empty' }])
         found(await findFolder(redis, account, folder_id), `Folder ${folder_id}`)
         const file = await addFile(redis, config.files, account, folder_id, name, draft, { most })
-        return succeeds('File uploaded', await oneInJson(file, call))
+        return { headers, ...succeeds('File uploaded', await oneInJson(file, call)) }
       } catch (error) {
         throw error instanceof GalleryFullError ? galleryFull(most) : error
       } finally {

@@ -1,0 +1,25 @@
+// Messages that were claimed and whose record is gone before it was settled: deleted, evicted, or expired by a clock of Redis
+// that leapt. They may have been sent, so they are not sent again.
+import { inParallel } from '../../kernel/in-parallel.ts'
+import { parseMessageId } from '../../kernel/message-id.ts'
+import { mendActive } from '../../lanes/due-lanes.ts'
+import { payloadText, readJob } from '../../lanes/jobs.ts'
+import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
+import type { SweepLaneDeps } from './sweep-lane.ts'
+
+const AT_ONCE = 20
+
+/**
+ * Mends the lane's jobs that seem to be under way. Those without a record end `unknown` with the code record_lost, where their job
+ * can still be read: whoever sent them decides. Dying in between is harmless, the next round does the rest.
+ */
+export async function mendLane(deps: Pick<SweepLaneDeps, 'redis' | 'config' | 'log'>, lane: number): Promise<void> {
+  const { redis, config, log } = deps
+  await inParallel(await mendActive(redis, lane), AT_ONCE, async (name) => {
+    const id = parseMessageId(name)
+    const payload = payloadText.safeParse((await readJob(redis, lane, name)).text)
+    if (id === undefined || !payload.success) return log.error({ message: name, err: payload.error }, 'sweep.failed')
+    const isEnded = await finalizeUnsent(redis, id, 'gone', payload.data, config.retentionMs)
+    if (isEnded) log.warn({ message: name }, 'message.record_lost')
+  })
+}
