@@ -11,7 +11,6 @@ import { closeConnectionOf, type HttpEnd } from './http-call.ts'
 const ID_MAX = 512
 
 const schema = z.object({ messages: z.array(z.looseObject({ id: z.string() })).min(1) })
-const echo = z.object({ contacts: z.array(z.record(z.string(), z.unknown())).min(1) })
 
 /**
  * The contents of a success: the provider's id of the message, or `of_another`: it echoes another recipient than `to`, so it
@@ -79,13 +78,23 @@ export const isProviderId = (id: string): boolean => id.length <= ID_MAX && /\S/
 
 /**
  * How the echo repeats the recipient, and what else it calls them, if there is one: for WhatsApp some numbers are others than
- * those that people write.
+ * those that people write. By hand: each send has one.
  */
 function echoedNames(body: unknown): { input: string | undefined; others: string[] } {
-  if (typeof body !== 'object' || body === null || !('contacts' in body)) return { input: undefined, others: [] }
-  const { input, wa_id, user_id } = echo.safeParse(body).data?.contacts[0] ?? {}
-  const others = [wa_id, user_id].filter((each) => typeof each === 'string')
-  return { input: typeof input === 'string' ? input : undefined, others }
+  const contact = firstContact(body)
+  const text = (name: string): string | undefined => {
+    const held: unknown = contact === undefined ? undefined : Reflect.get(contact, name)
+    return typeof held === 'string' ? held : undefined
+  }
+  const others = [text('wa_id'), text('user_id')].filter((each) => each !== undefined)
+  return { input: text('input'), others }
+}
+
+function firstContact(body: unknown): object | undefined {
+  if (typeof body !== 'object' || body === null || !('contacts' in body) || !Array.isArray(body.contacts))
+    return undefined
+  const [contact]: unknown[] = body.contacts
+  return typeof contact === 'object' && contact !== null ? contact : undefined
 }
 
 /** Numbers of one person end alike, however they are written. */

@@ -7,11 +7,10 @@ import type { Redis } from './connect.ts'
 const GROUPS_AT_ONCE = 40
 const MOST_PHASES = 8
 /**
- * A step of one thing costs almost as much as one of several. With twice this many groups each is taken half as often,
- * and with three times as many or more a third as often.
+ * A step of one thing costs almost as much as one of several. With twice this many groups or more each is taken half as often.
  */
 const MANY_GROUPS = 64
-const LEAST_OFTEN = 3
+const LEAST_OFTEN = 2
 
 /** Most messages of one step: it blocks Redis for some 3 ms. */
 const MOST = 100

@@ -35,7 +35,7 @@ import { expectedRedisMs, LEAP_MS } from './trusted-clock.ts'
 
 /** What a script can be given: it arrives as the Lua value of the same kind; bytes, which may not lie deeper, as a string. */
 export type Argument = Value | Uint8Array
-type Value = string | number | boolean | readonly Value[] | { readonly [name: string]: Value | undefined }
+type Value = string | number | boolean | readonly (Value | undefined)[] | { readonly [name: string]: Value | undefined }
 
 type Keys = Readonly<Record<string, string>>
 type Arguments = Readonly<Record<string, Argument | undefined>>

@@ -12,13 +12,21 @@ export interface Unreplicated {
 export const isUnreplicated = (result: unknown): result is Unreplicated =>
   typeof result === 'object' && result !== null && 'unreplicated' in result && 'reply' in result
 
-/** The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. */
-export async function repliesOrUnreplicated(replies: Promise<unknown>): Promise<readonly unknown[]> {
+/**
+ * The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. `spread` makes the list of a script that answers
+ * more briefly when all came to the same.
+ */
+export async function repliesOrUnreplicated(
+  replies: Promise<unknown>,
+  spread = (reply: unknown): unknown => reply,
+): Promise<readonly unknown[]> {
   try {
-    return repliesOf(await replies)
+    return repliesOf(spread(await replies))
   } catch (error) {
     if (!(error instanceof NotReplicatedError)) throw error
-    return repliesOf(error.reply).map((reply) => (reply instanceof Error ? reply : { unreplicated: true, reply }))
+    return repliesOf(spread(error.reply)).map((reply) =>
+      reply instanceof Error ? reply : { unreplicated: true, reply },
+    )
   }
 }
 

@@ -10,7 +10,7 @@ import { stateSchema } from '../../src/lanes/messages/record-format.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { requeueStep } from '../../src/lanes/messages/requeue-step.ts'
 import { giveUp, recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
-import { classOfSent, writeSent } from '../../src/lanes/messages/write-sent.ts'
+import { wasSent, writeSent } from '../../src/lanes/messages/write-sent.ts'
 import type { State, Verdict } from '../../src/model/messages/lifecycle.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { FRESH, type Progress, type Step, step as take } from '../model/message-lifecycle.ts'
@@ -61,9 +61,9 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'status':
       // Half of the attempts are recorded in the short step.
       if (each.status === 'sent' && each.attempt !== 'BBBBBB') {
-        const sent = { id, attempt: each.attempt, providerId: `wamid.${each.attempt}`, hasJob: true, firstPollMs: 1 }
-        const [written] = await writeSent(redis, [sent])
-        if (classOfSent(written) !== undefined) return { verdict: 'done', state: 'sent' }
+        const how = { providerId: `wamid.${each.attempt}`, hasJob: true, firstPollMs: 1, run: undefined }
+        const [written] = await writeSent(redis, [{ id, attempt: each.attempt, ...how }])
+        if (wasSent(written)) return { verdict: 'done', state: 'sent' }
         const [verdict, letter] = longReply.parse(written)
         return letter === undefined ? { verdict } : { verdict, state: letter }
       }

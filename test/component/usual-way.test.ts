@@ -98,10 +98,10 @@ const claimAll = ({ claims, last }: Waiting, way: 'short' | 'long') =>
 const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
   results.map((result) => (result instanceof Error ? result : { ...result, slot: 'slot' in result }))
 
-const sent = ({ id, attempt, waitsAs }: Claim): Promise<void> =>
+const sent = ({ id, attempt, waitsAs, message: { run, class: of } }: Claim): Promise<void> =>
   new Promise((resolve, reject) => {
     const firstPollMs = attempt.endsWith('0') ? undefined : 60_000
-    const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs }
+    const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
     recordSent(world.redis, id, attempt, how, (error) => (error ? reject(error) : resolve()))
   })
 

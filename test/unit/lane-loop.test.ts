@@ -24,10 +24,16 @@ function served(
   {
     left = () => 200,
     latestSlotAt = () => Number.NEGATIVE_INFINITY,
-    tookMs = 0,
+    tookMs = () => 0,
     gapMs = 12.5,
     turns = new TakeTurns(),
-  }: { left?: () => number; latestSlotAt?: () => number; tookMs?: number; gapMs?: number; turns?: TakeTurns } = {},
+  }: {
+    left?: () => number
+    latestSlotAt?: () => number
+    tookMs?: () => number
+    gapMs?: number
+    turns?: TakeTurns
+  } = {},
 ): { loop: LaneLoop; takes: Take[] } {
   const takes: Take[] = []
   loop = createLaneLoop({
@@ -38,7 +44,8 @@ function served(
     gapMs: () => gapMs,
     take: async (take) => {
       takes.push(take)
-      if (tookMs > 0) await new Promise((resolve) => setTimeout(resolve, tookMs))
+      const ms = tookMs()
+      if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
       if (takes.length > 1_000) throw new Error('it does not stop')
       return answer(take)
     },
@@ -178,7 +185,7 @@ test.each([
       latestAt = Math.max(latestAt, performance.now()) + most * 12.5
       return { ...EMPTY, hasMore: true }
     },
-    { latestSlotAt: () => latestAt, tookMs },
+    { latestSlotAt: () => latestAt, tookMs: () => tookMs },
   )
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(2_000)
@@ -190,12 +197,31 @@ test.each([
   }
 })
 
+test('a single step that is slow makes those after it no smaller', async () => {
+  let latestAt = 0
+  const most: number[] = []
+  const lane = served(
+    (take) => {
+      most.push(take.most)
+      latestAt = Math.max(latestAt, performance.now()) + take.most * 12.5
+      return { ...EMPTY, hasMore: true }
+    },
+    // One in ten.
+    { latestSlotAt: () => latestAt, tookMs: () => (most.length % 10 === 5 ? 100 : 10) },
+  )
+  lane.loop.wake()
+  await vi.advanceTimersByTimeAsync(10_000)
+  const usual = most.filter((_, i) => i % 10 > 6 || (i > 10 && i % 10 < 5)).sort((one, other) => one - other)
+  expect(usual.length).toBeGreaterThan(20)
+  expect(usual[Math.floor(usual.length / 2)]).toBeGreaterThan(15)
+})
+
 test.each([
-  ['80 messages a second a quarter of a second', 12.5, false, 21],
+  ['80 messages a second a third of a second', 12.5, false, 28],
   ['eight messages a second four messages', 125, false, 4],
   ['two messages a second one message', 500, false, 1],
-  ['a campaign at 80 a second a quarter of a second', 12.5, true, 21],
-  ['a campaign at eight a second a quarter of a second', 125, true, 3],
+  ['a campaign at 80 a second a third of a second', 12.5, true, 28],
+  ['a campaign at eight a second a third of a second', 125, true, 3],
 ])('a lane of %s ahead', async (_, gapMs, hasCampaign, most) => {
   const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
   lane.loop.wake()
@@ -211,7 +237,7 @@ test('a lane whose steps are slow takes what its pace lets out meanwhile, and ma
       latestAt = Math.max(latestAt, performance.now() - 2_000) + most * 12.5
       return { ...EMPTY, hasMore: true, hasCampaign: true }
     },
-    { latestSlotAt: () => latestAt, tookMs: 400 },
+    { latestSlotAt: () => latestAt, tookMs: () => 400 },
   )
   const begun = performance.now()
   lane.loop.wake()
@@ -249,7 +275,7 @@ test('a step that hangs gives its turn back after two seconds, and only once', a
       hangs = answer !== undefined
       return answer ?? EMPTY
     },
-    { turns, tookMs: 60_000 },
+    { turns, tookMs: () => 60_000 },
   )
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(60_000)
@@ -288,7 +314,7 @@ test('a lane that is stopped while it is read leaves no timer behind', async () 
       lane.loop.stop()
       return { ...EMPTY, dueInMs: 3_600_000 }
     },
-    { tookMs: 1 },
+    { tookMs: () => 1 },
   )
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(100)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
+import { placeInId } from '../../model/campaigns/message-ids.ts'
 import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import { workerLost } from '../../model/messages/outcome.ts'
 import { ALONE_MS, type Pace } from '../../model/messages/pace.ts'
@@ -30,7 +31,7 @@ import { isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import type { NewMessage } from './new-message.ts'
-import { newRecordFields, stateSchema, storedProblem } from './record-format.ts'
+import { commonFields, ownFields, stateSchema, storedProblem } from './record-format.ts'
 import { setNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
@@ -116,7 +117,7 @@ export async function claimMessages(
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
-  const replies = await repliesOrUnreplicated(takeClaims(redis, first.id.lane, claims, terms))
+  const replies = await repliesOrUnreplicated(takeClaims(redis, first.id.lane, claims, terms), spreadClaimed)
   // Almost always all of them may be sent: without a promise for each.
   const plain = replies.map(fastPathClaim)
   if (plain.length === claims.length && plain.every((each) => each !== undefined)) return plain
@@ -175,7 +176,75 @@ function fastPathClaim(reply: unknown): ClaimResult | undefined {
   return { verdict, state: 'sending', slot: slotOf(slot, givenOutAt, marks === SHARED) }
 }
 
+/** The reply for each, where one says for all that they were claimed and which slots they have. */
+function spreadClaimed(reply: unknown): unknown {
+  if (!Array.isArray(reply) || reply[0] !== 'claimed') return reply
+  const [, nowUs, marks, ...slots]: unknown[] = reply
+  return slots.map((slot) => ['done', LETTERS.sending, '', slot, nowUs, marks])
+}
+
+/** What a group of messages has in common, and the arguments of the script for it. */
+interface Group {
+  of: Claim
+  acceptedAt: number
+  args: readonly (string | number | string[] | undefined)[]
+}
+
+const isOfGroup = ({ of, acceptedAt }: Group, { id, message, waitsAs, leastWaitMs }: Claim): boolean =>
+  of.message.run === message.run &&
+  of.message.validUntil === message.validUntil &&
+  of.waitsAs === waitsAs &&
+  of.leastWaitMs === leastWaitMs &&
+  of.message.class === message.class &&
+  of.message.type === message.type &&
+  of.message.sendAt === message.sendAt &&
+  of.message.campaign === message.campaign &&
+  of.message.again === message.again &&
+  acceptedAt === acceptedAtMs(id.ulid)
+
+/** The groups of a step; the messages of each campaign are one. */
+class Groups {
+  readonly all: Group[] = []
+  private readonly pace: Pace | undefined
+
+  constructor(pace: Pace | undefined) {
+    this.pace = pace
+  }
+
+  /** The number of the group of a message, from 1: of the latest groups, among which it almost always is, or of a new one. */
+  numberOf(claim: Claim): number {
+    const from = Math.max(0, this.all.length - LATEST_GROUPS)
+    for (let i = this.all.length - 1; i >= from; i -= 1) {
+      const group = this.all[i]
+      if (group && isOfGroup(group, claim)) return i + 1
+    }
+    const { id, message, waitsAs, leastWaitMs } = claim
+    const { class: of, validUntil, run, sendAt } = message
+    const acceptedAt = acceptedAtMs(id.ulid)
+    const aheadUs = this.pace?.aheadUs[of] ?? 0
+    const args = [acceptedAt, validUntil, aheadUs, commonFields(message), waitsAs, run, sendAt, leastWaitMs]
+    return this.all.push({ of: claim, acceptedAt, args })
+  }
+}
+
+/** As many as are compared with each message: single messages have a group each. */
+const LATEST_GROUPS = 4
+
 function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace, slots, ...terms }: ClaimTerms) {
+  const groups = new Groups(pace)
+  const each = claims.map((claim) => {
+    const { id, attempt, message, person = message.to } = claim
+    return {
+      args: {
+        ulid: id.ulid,
+        attempt,
+        group: groups.numberOf(claim),
+        recipient: nameOfPerson(person),
+        ownFields: ownFields(message),
+        place: message.run === undefined ? undefined : placeInId(id.ulid),
+      },
+    }
+  })
   return claimScript(
     redis,
     {
@@ -202,22 +271,9 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
       waits: messageWaitKey(lane, ''),
       pace: pace && numbersOf(pace, slots),
       settleWithinMs: SETTLE_WITHIN_MS,
+      groups: groups.all.map(({ args }) => args),
     },
-    claims.map(({ id, attempt, message, waitsAs, leastWaitMs, person = message.to }) => ({
-      args: {
-        ulid: id.ulid,
-        attempt,
-        acceptedAt: acceptedAtMs(id.ulid),
-        validUntil: message.validUntil,
-        aheadUs: pace?.aheadUs[message.class] ?? 0,
-        recipient: nameOfPerson(person),
-        newFields: newRecordFields(message),
-        waitsAs,
-        run: message.run,
-        sendAt: message.sendAt,
-        leastWaitMs,
-      },
-    })),
+    each,
     { replicated: true },
   )
 }

@@ -72,8 +72,7 @@ export const stateSchema = z.string().transform(stateOf).pipe(z.enum(STATES))
 /** The letter that each class is stored under. */
 export const CLASS = { transactional: 't', campaign: 'c' } as const satisfies Record<MessageClass, string>
 /** The class from its letter, for counting: any other value counts as transactional. */
-export const countedClassOf = (letter: unknown): MessageClass =>
-  letter === CLASS.campaign ? 'campaign' : 'transactional'
+const countedClassOf = (letter: unknown): MessageClass => (letter === CLASS.campaign ? 'campaign' : 'transactional')
 export const countedClassSchema = z.string().transform(countedClassOf)
 
 const TYPES = {
@@ -154,11 +153,18 @@ export const storedProblem = ({ code, sentence }: Problem): string => `${storabl
 export const storable = (text: string): string => text.replaceAll('|', '/')
 
 /** The fields of a new record besides its progress: field, value, … */
-export const newRecordFields = (message: NewMessage): string[] => [
+export const newRecordFields = (message: NewMessage): string[] => [...ownFields(message), ...commonFields(message)]
+
+/** Those that each message of a campaign has for itself. */
+export const ownFields = (message: NewMessage): string[] => [
   ...[FIELD.to, sealText(message.to)],
   ...(message.filled === undefined
     ? [FIELD.text, sealText(message.text)]
     : [FIELD.filled, filledField(message.filled)]),
+]
+
+/** Those that all messages of a campaign have alike. */
+export const commonFields = (message: NewMessage): string[] => [
   ...(storedType(undefined, message.run) === message.type ? [] : [FIELD.type, TYPES[message.type]]),
   ...[FIELD.class, CLASS[message.class]],
   ...[FIELD.validUntil, String(message.validUntil)],

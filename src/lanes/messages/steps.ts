@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
+import type { MessageClass } from '../../model/messages/content.ts'
 import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import { type Evidence, LETTERS, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
@@ -14,8 +15,8 @@ import { observerOf } from '../../redis/observe.ts'
 import { NotReplicatedError } from '../../redis/replication.ts'
 import { isUnreplicated } from '../../redis/replies.ts'
 import { laneJobKey } from '../bullmq/layout.ts'
-import { countedClassOf, countedClassSchema, stateSchema } from './record-format.ts'
-import { classOfSent, type Sent, writeSent } from './write-sent.ts'
+import { countedClassSchema, stateSchema } from './record-format.ts'
+import { type Sent, wasSent, writeSent } from './write-sent.ts'
 import { type StepArguments, writeSteps } from './write-steps.ts'
 
 const stepReply = z.union([
@@ -120,24 +121,22 @@ export const recordStatus = (
 }
 
 /**
- * The provider took the attempt. Nobody awaits it: it is written with others of its lane, up to three times SETTLE_MS later, and
+ * The provider took the attempt. Nobody awaits it: it is written with others of its lane, up to twice SETTLE_MS later, and
  * `done` is called then. With an Error it is to be recorded by `recordStatus`, which harms nothing when it was written all the same.
  */
 export function recordSent(
   redis: Redis,
   id: MessageId,
   attempt: string,
-  how: Pick<Sent, 'providerId' | 'hasJob' | 'firstPollMs'>,
+  how: Pick<Sent, 'providerId' | 'hasJob' | 'firstPollMs' | 'run'> & { class: MessageClass },
   done: (error: Error | undefined) => void,
 ): void {
   sentLater(redis, id.lane, { id, attempt, ...how }, (taken) => {
     if (taken instanceof Error) return done(taken)
     try {
-      const letter = classOfSent(taken)
-      if (letter === undefined) resultOf(redis, id, SENT, taken)
+      if (!wasSent(taken)) resultOf(redis, id, SENT, taken)
       else {
-        const of = countedClassOf(letter)
-        observerOf(redis).changed({ lane: id.lane, class: of, from: 'sending', to: 'sent' })
+        observerOf(redis).changed({ lane: id.lane, class: how.class, from: 'sending', to: 'sent' })
         if (isUnreplicated(taken)) throw new NotReplicatedError(taken.reply)
       }
       done(undefined)
@@ -193,10 +192,10 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
   readHistory(history, acceptedAt).findLast(({ code }) => code === HISTORY.sent)?.atMs
 
 /**
- * How often sent messages are settled; a third as often with hundreds of lanes (batcher.ts). Until then their records say `sending`, as
+ * How often sent messages are settled; half as often with hundreds of lanes (batcher.ts). Until then their records say `sending`, as
  * if the process had died before settling them.
  */
-const SETTLE_MS = 100
+const SETTLE_MS = 200
 
 const stepsNow = createBatcher(writeSteps)
 const sentLater = gatherSteps(writeSent, SETTLE_MS)

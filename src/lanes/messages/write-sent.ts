@@ -1,5 +1,6 @@
 // Writes that the provider took messages: the usual end of an attempt, in a short step of its own (scripts/message-sent.lua).
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
+import { placeInId } from '../../model/campaigns/message-ids.ts'
 import { LETTERS } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
@@ -20,11 +21,13 @@ export interface Sent {
   hasJob: boolean
   /** Until the first status poll, if the message is to be polled. */
   firstPollMs: number | undefined
+  /** Number of its campaign. */
+  run: number | undefined
 }
 
 /**
  * Writes that these messages of one lane were sent. What Redis answered for each, `Unreplicated` where too few replicas have it:
- * `['sent', letter of its class]`, or, of one of which more is known than its claim, what `writeSteps` answers.
+ * `['sent']`, or, of one of which more is known than its claim, what `writeSteps` answers.
  */
 export async function writeSent(redis: Redis, messages: readonly Sent[]): Promise<readonly unknown[]> {
   const lane = messages[0]?.id.lane ?? 0
@@ -36,10 +39,15 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
     jobs: laneJobKey(lane, ''),
     ids: messageId(lane, ''),
   }
-  const each = messages.map(({ id: { ulid }, attempt, providerId, hasJob, firstPollMs }) => ({
-    args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), hasJob, firstPollMs },
+  const each = messages.map(({ id: { ulid }, attempt, providerId, hasJob, firstPollMs, run }) => ({
+    args: {
+      ...{ ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), hasJob, firstPollMs },
+      ...{ run, place: run === undefined ? undefined : placeInId(ulid) },
+    },
   }))
-  const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }))
+  const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }), (reply) =>
+    spreadSent(reply, messages.length),
+  )
   const others = messages.filter((_message, i) => isOther(replies[i]))
   if (others.length === 0) return replies
   // What is written of the others stays written, and is counted.
@@ -48,6 +56,10 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
   return replies.map((reply) => (isOther(reply) ? taken[next++] : reply))
 }
 
+/** The reply for each, where one says for all that they were sent. */
+const spreadSent = (reply: unknown, count: number): unknown =>
+  Array.isArray(reply) && reply[0] === 'sent' ? Array.from({ length: count }, () => reply) : reply
+
 const replyOf = (result: unknown): readonly unknown[] => {
   const reply = isUnreplicated(result) ? result.reply : result
   return Array.isArray(reply) ? reply : []
@@ -55,11 +67,8 @@ const replyOf = (result: unknown): readonly unknown[] => {
 
 const isOther = (result: unknown): boolean => replyOf(result)[0] === 'other'
 
-/** The letter of its class, of a message that was sent and nothing else. */
-export function classOfSent(result: unknown): string | undefined {
-  const [verdict, letter] = replyOf(result)
-  return verdict === 'sent' ? String(letter) : undefined
-}
+/** Whether a message was sent and nothing else is known of it. */
+export const wasSent = (result: unknown): boolean => replyOf(result)[0] === 'sent'
 
 const stepOf = ({ id, attempt, providerId: sentAs, firstPollMs }: Sent) => ({
   id,

@@ -58,7 +58,7 @@ const FAST_A_SECOND = 500
  * (people/opt-outs/opt-out-hold.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
  * they leave in the first of these (worker/sending/lane-slots.ts).
  */
-const MOST_CAMPAIGN_AHEAD_MS = 270
+const MOST_CAMPAIGN_AHEAD_MS = 370
 const MOST_TRANSACTIONAL_AHEAD_MS = 500
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
 const SHORT_WINDOW_A_SECOND = 2_000

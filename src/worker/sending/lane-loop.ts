@@ -8,7 +8,7 @@
 //   in flight  the request is under way                       the same; evidence of the provider settles it
 //   answered   waits to be settled with others                the same
 //
-// So a kill leaves in doubt the messages in flight, those answered but not settled (up to three times SETTLE_MS,
+// So a kill leaves in doubt the messages in flight, those answered but not settled (up to twice SETTLE_MS,
 // lanes/messages/steps.ts), and at most AHEAD_MS of the lane's pace, or AHEAD_GAPS messages (next-take.ts); on a machine that is
 // late also what is made up for at once (MOST_PAST_MS, model/messages/pace.ts).
 import { type SharedMoments, sharedTickBefore } from '../../kernel/shared-ticks.ts'
@@ -18,8 +18,10 @@ import { type Known, nextTake, TICK_MS } from './next-take.ts'
 import type { Take, Taken } from './take.ts'
 import type { TakeTurns } from './take-turns.ts'
 
-/** The slowest and the quickest step fade by this factor with each later one, over some twenty of them. */
+/** The quickest step fades by this factor with each later one, over some twenty of them. */
 const FADE = 0.95
+/** How much a step counts in what one takes lately: some ten of them do. */
+const LATEST_COUNTS = 0.2
 /**
  * Longest that a lane in a cooldown does not read: a person may end it, or change the pace. It then reads one message.
  */
@@ -92,7 +94,7 @@ export function createLaneLoop(deps: {
     heldUntil: 0,
     campaignsRestUntil: 0,
     peekedAt: Number.NEGATIVE_INFINITY,
-    slowMs: 0,
+    takesMs: 0,
     quickMs: 0,
   }
   /** Messages of campaigns have come since the latest full read. */
@@ -155,7 +157,7 @@ export function createLaneLoop(deps: {
     try {
       const taken = await deps.take(next)
       const endedAt = performance.now()
-      known.slowMs = Math.max(known.slowMs * FADE, endedAt - dueAt)
+      known.takesMs += (known.takesMs === 0 ? 1 : LATEST_COUNTS) * (endedAt - dueAt - known.takesMs)
       known.quickMs = Math.min(known.quickMs / FADE + 1, endedAt - beganAt)
       learn(next, taken)
     } catch (error) {

@@ -8,7 +8,7 @@ import type { Take } from './take.ts'
  * the fewer steps, each of which costs as much as several messages; but the check whether a recipient has opted out must still be valid
  * when the message leaves (people/opt-outs/check-validity.ts), and a kill leaves in doubt all that is claimed.
  */
-const AHEAD_MS = 250
+const AHEAD_MS = 340
 /**
  * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
  * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.
@@ -16,11 +16,12 @@ const AHEAD_MS = 250
 const AHEAD_GAPS = 4
 const SLOW_AHEAD_MS = 480
 /**
- * The next step is due when the messages claimed ahead are down to TIMES_SLOW times what a step takes lately, at least
- * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as several messages, and a slot that
- * nobody claims in time is lost for seconds.
+ * The next step is due when the messages claimed ahead are down to TIMES_TAKEN times what a step takes lately, at least
+ * LEAST_LEFT and at most MOST_LEFT of the whole. Each step costs Redis as much as ten messages. A single step that is later
+ * than that costs a lane nothing that one worker serves alone, which makes up for it at once; on a shared lane the slots that
+ * nobody claims in time are lost for seconds.
  */
-const TIMES_SLOW = 3
+const TIMES_TAKEN = 3
 const LEAST_LEFT = 1 / 4
 const MOST_LEFT = 3 / 5
 /** Lanes are read only at multiples of this, and at shared ticks (kernel/shared-ticks.ts) where they may be read a moment earlier. */
@@ -51,8 +52,8 @@ export interface Known {
   campaignsRestUntil: number
   /** When transactional messages alone were read for the last time. */
   peekedAt: number
-  /** The longest that a step took lately, from when it was due until its messages were claimed (ms). */
-  slowMs: number
+  /** What a step takes lately, from when it is due until its messages are claimed (ms). */
+  takesMs: number
   /** The shortest that one took lately, from its beginning (ms). */
   quickMs: number
 }
@@ -86,7 +87,7 @@ export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
   // Its messages are claimed at the end of the step: slots that come meanwhile are for them too.
   const comingMs = known.hasMore ? Math.min(known.quickMs, MOST_PAST_MS) : 0
   const paced = Math.floor((mostAheadMs + comingMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
-  const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_SLOW * known.slowMs
+  const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_TAKEN * known.takesMs
   const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
   if (aheadMs > leftMs + earlyMs || paced < 1) {
     const pacedMs = paced < 1 ? aheadMs + gapMs - mostAheadMs : 0

@@ -19,7 +19,7 @@ const FREE_OF_LATE = 1 / 2
 /** A slot of this moment counts although clocks are compared to a millisecond only (ms). */
 const NOW_MS = 1
 /** The next slot of this worker is not known yet when it is further ahead than this (ms), as far as campaigns are claimed. */
-const NEXT_MS = 250
+const NEXT_MS = 340
 
 export class PaceGate {
   private limits: readonly PaceLimit[] = []

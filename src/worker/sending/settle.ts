@@ -212,7 +212,9 @@ export function settleSent(
   backoff.over(id.lane)
   noteSent(refusals, id, message.run)
   const isPolled = entry.provider.poll !== undefined
-  const how = { providerId, hasJob: waitsAs === 'job', firstPollMs: isPolled ? FIRST_POLL_MS : undefined }
+  const { run, class: of } = message
+  const firstPollMs = isPolled ? FIRST_POLL_MS : undefined
+  const how = { providerId, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
   recordSent(redis, id, attempt, how, (error) => {
     if (error === undefined && isPolled) followByPolling(id.lane)
     done(error)

@@ -34,22 +34,28 @@
 --                   worker got, pastUs: time since then that may still be used, aloneUs: for so long nobody else gets a slot then}
 --   reader?         worker that has read these messages, and is done with that
 --   settleWithinMs  how long an attempt may take to write its end; the last part of lostAfterMs
+--   groups          {acceptedAt, validUntil, aheadUs, fields, waitsAs?, run?, sendAt?, leastWaitMs?} of each group: what many
+--                   messages of a step have in common, as those of one campaign do
+--                     acceptedAt    ms
+--                     validUntil    ms
+--                     aheadUs       a slot is reserved so far ahead at most
+--                     fields        {field, value, ...} of a new record
+--                     waitsAs?      `job` or `place`: as what they wait, and they are taken only if they still do; a place also
+--                                   only if nobody has claimed it before and it has no job
+--                     run?          number of their campaign
+--                     sendAt?       ms, of messages that are not to be sent sooner
+--                     leastWaitMs?  for which they are not to be sent
 -- Arguments of each:
 --   ulid
 --   attempt         id of the attempt
---   acceptedAt      ms
---   validUntil      ms
---   aheadUs         a slot is reserved so far ahead at most
+--   group           the number of its group, from 1
 --   recipient       as keys name it
---   newFields       {field, value, ...}: further fields of a new record
---   waitsAs?        `job` or `place`: as what it waits, and it is taken only if it still does; a place also only if nobody
---                   has claimed it before and it has no job
---   run?            number of its campaign
---   sendAt?         ms, of a message that is not to be sent sooner
---   leastWaitMs?    for which the message is not to be sent
--- Output: of each {verdict, state letter, attempt id on the record}, and of one that is sent with a pace
--- {..., slot, time (µs)}, with marks if there are any: 1 if it is the probe of its lane, 2 if another worker has
--- reserved slots of the lane since this one did, 3 for both; {'error', text} of one that failed.
+--   ownFields       {field, value, ...}: fields of a new record besides those of its group
+--   place?          of the recipient in the list of its campaign
+-- Output: {'claimed', time (µs), marks, slot, ...} when each was claimed and has a slot. The marks: 1 if they are the probe
+-- of their lane, 2 if another worker has reserved slots of the lane since this one did, 3 for both. Else of each {verdict,
+-- state letter, attempt id on the record}, and of one that is sent with a pace {..., slot, time (µs)}, with marks if there
+-- are any; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
 -- be sent, nothing was written; message-finalize.lua ends it.
@@ -64,8 +70,8 @@
 -- include each-alone
 local outbox, inDoubt, requeueable, laneCooldown, slots, queuedAgain, waiting, prioritized, delayed, active, places, turns,
   readers, deaths = unpack(KEYS)
-local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs =
-  unpack(cmsgpack.unpack(ARGV[1]), 1, 13)
+local lostAfterMs, retentionMs, evidenceWaitMs, workerLost, campaigns, records, jobs, ids, cooldowns, waits, pace, reader, settleWithinMs,
+  groups = unpack(cmsgpack.unpack(ARGV[1]), 1, 14)
 local each = cmsgpack.unpack(ARGV[2])
 -- include ../../bullmq/scripts/message-lines
 
@@ -78,21 +84,24 @@ local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
 -- Of jobs and of places: the names under which they wait, and whose they are.
 local wanted, wantedAt, placed, placedAt = {}, {}, {}, {}
 for i = 1, #each do
-  local ulid, waitsAs = each[i][1], each[i][8]
-  asked[i + 2] = cooldowns .. each[i][6]
+  local ulid, group, recipient, place = each[i][1], groups[each[i][3]], each[i][4], each[i][6]
+  asked[i + 2] = cooldowns .. recipient
   known[#known + 1] = records .. ulid
+  -- Given, so that nothing reads it from the id.
+  placesOf[ulid] = place
+  local waitsAs = group[5]
   if waitsAs == 'job' then
     wanted[#wanted + 1] = ids .. ulid
     wantedAt[wanted[#wanted]] = i
   elseif waitsAs == 'place' then
     known[#known + 1] = jobs .. ids .. ulid
-    placed[#placed + 1], placedAt[#placedAt + 1] = each[i][9] .. '/' .. placeOf(ulid), i
+    placed[#placed + 1], placedAt[#placedAt + 1] = group[6] .. '/' .. placeOf(ulid), i
   end
 end
 -- Of each but a place, which has no wait of its own: where in the answer its wait is.
 local waitAt = {}
-for i = 1, #each do
-  if each[i][8] ~= 'place' then
+for i = 1, #placed < #each and #each or 0 do
+  if groups[each[i][3]][5] ~= 'place' then
     asked[#asked + 1] = waits .. each[i][1]
     waitAt[i] = #asked
   end
@@ -176,46 +185,72 @@ do
     for k = 1, #asked do
       if found[k] then return false end
     end
-    local taken, running = {}, {}
+    for _, group in ipairs(groups) do
+      local _, validUntil, _, _, _, run, sendAt, leastWaitMs = unpack(group, 1, 8)
+      if now >= validUntil or (sendAt or 0) > now or leastWaitMs then return false end
+      if run and redis.call('HGET', campaigns .. run, 'state') ~= 'running' then return false end
+    end
+    local taken = {}
     for i = 1, #each do
-      local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
-        unpack(each[i], 1, 11)
-      if not standing[i] or taken[ulid] or now >= validUntil or (sendAt or 0) > now or leastWaitMs then return false end
+      local ulid, run = each[i][1], groups[each[i][3]][6]
+      if not standing[i] or taken[ulid] or run and recipientStateOf(campaigns, run, ulid) then return false end
       taken[ulid] = true
-      if run then
-        if running[run] == nil then running[run] = redis.call('HGET', campaigns .. run, 'state') == 'running' end
-        if not running[run] or recipientStateOf(campaigns, run, ulid) then return false end
-      end
     end
     return true
   end
 
+  -- Of each group the command that writes a record, with what its messages have in common: the key, the attempt and the history
+  -- are filled in for each, and its own fields behind them.
+  local commands, begins = {}, {}
+  local KEY, ATTEMPT, STORY, COMMON = 2, 6, 8, 8
+  local function beginCommands()
+    for g, group in ipairs(groups) do
+      local acceptedAt, fields = group[1], group[4]
+      local command = { 'HSET', '', FIELD.state, SENDING, FIELD.attempt, '', FIELD.history, '' }
+      for k = 1, #fields do command[COMMON + k] = fields[k] end
+      commands[g], begins[g] = command, HISTORY.claimed .. base36(now - acceptedAt) .. ','
+    end
+  end
+
   local doubtful = {}
   local lostAt, keptMs = whole(now + lostAfterMs), whole(retentionMs)
-  local marks = lane and lane.isShared and 2 or nil
+  -- The slot of one that may leave, and without a pace true; what else it comes to.
   local function claimOne(i)
-    local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
-      unpack(each[i], 1, 11)
+    local ulid, attempt, group, recipient, ownFields, place = unpack(each[i], 1, 6)
+    local _, _, aheadUs, fields, _, run = unpack(groups[group], 1, 6)
     local slotUs = lane and lane.next()
     local early = slotUs and tooEarly(slotUs, aheadUs)
     if early then return early end
-    local record, at, name = records .. ulid, standing[i], names[i]
-    redis.call('HSET', record, FIELD.state, SENDING, FIELD.attempt, attempt,
-      FIELD.history, HISTORY.claimed .. base36(now - acceptedAt) .. ',' .. attempt, unpack(newFields))
+    local command, size, record = commands[group], COMMON + #fields, records .. ulid
+    command[KEY], command[ATTEMPT], command[STORY] = record, attempt, begins[group] .. attempt
+    for k = 1, #ownFields do command[size + k] = ownFields[k] end
+    redis.call(unpack(command, 1, size + #ownFields))
     redis.call('PEXPIRE', record, keptMs)
-    if name then leavePlace(name, at) else leaveLine(ids .. ulid, at, true) end
+    if names[i] then leavePlace(names[i], standing[i]) else leaveLine(ids .. ulid, standing[i], true) end
     doubtful[#doubtful + 1] = lostAt
     doubtful[#doubtful + 1] = ulid
     if run then gatherMove(run, ulid, nil, SENDING) end
-    if not slotUs then return { 'done', SENDING, attempt } end
-    return { 'done', SENDING, attempt, lane.reserve(slotUs), timeUs, marks }
+    return not slotUs or lane.reserve(slotUs)
   end
   local function claimFresh()
     gathered = {}
-    local results = {}
-    for i = 1, #each do results[i] = resultOf(claimOne, i) end
+    beginCommands()
+    local marks = lane and lane.isShared and 2 or 0
+    local results, all = {}, { 'claimed', timeUs, marks }
+    for i = 1, #each do
+      results[i] = resultOf(claimOne, i)
+      if type(results[i]) == 'string' then all[#all + 1] = results[i] end
+    end
     if #doubtful > 0 then redis.call('ZADD', inDoubt, unpack(doubtful)) end
     writeGathered(campaigns)
+    if #all == #each + 3 then return all end
+    for i = 1, #each do
+      local slot = results[i]
+      if type(slot) ~= 'table' then
+        results[i] = { 'done', SENDING, each[i][2] }
+        if slot ~= true then results[i][4], results[i][5], results[i][6] = slot, timeUs, marks end
+      end
+    end
     return results
   end
 
@@ -250,9 +285,14 @@ local m = {
   campaigns = campaigns,
 }
 local event = { kind = MOVE.claim }
+local function joined(fields, ownFields)
+  local both = { unpack(fields) }
+  for k = 1, #ownFields do both[#both + 1] = ownFields[k] end
+  return both
+end
 local function claim(i)
-  local ulid, attempt, acceptedAt, validUntil, aheadUs, recipient, newFields, waitsAs, run, sendAt, leastWaitMs =
-    unpack(each[i], 1, 11)
+  local ulid, attempt, group, recipient, ownFields = unpack(each[i], 1, 5)
+  local acceptedAt, validUntil, aheadUs, fields, waitsAs, run, sendAt, leastWaitMs = unpack(groups[group], 1, 8)
   local id, at, name = ids .. ulid, standing[i], names[i]
   local record, job = records .. ulid, jobs .. id
   local p, exists = load(record, areNew and not seen[ulid])
@@ -269,7 +309,7 @@ local function claim(i)
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true
   m.record, m.job, m.id, m.at, m.name = record, job, id, at, name
-  m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, newFields
+  m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, joined(fields, ownFields)
   local before = exists and p.state or nil
   local state = not name and isGone(m, exists)
   if state then return { 'gone', state, '' } end

@@ -26,7 +26,7 @@ end
 
 -- When the latest entry of a packed history happened, in ms since acceptance; -inf without one.
 local function lastEventMs(history)
-  local sign, digits = string.match(string.match(history, '.*|(.*)') or history, '^%a(%-?)(%w+)')
+  local sign, digits = string.match(string.match(history, '^.*|(.*)') or history, '^%a(%-?)(%w+)')
   local ms = digits and tonumber(digits, 36)
   if not ms then return -math.huge end
   return sign == '-' and -ms or ms

@@ -20,8 +20,10 @@
 --   sentAs       the provider's id of the message
 --   hasJob       whether it waited as a job, which goes now; one that waited as a place has none
 --   firstPollMs? until the first status poll; none without it
--- Output: of each {'sent', letter of its class}; {'other'} of one of which more is known: nothing was written, message-step.lua takes its
--- step; {'error', text} of one that failed
+--   run?         number of its campaign
+--   place?       of the recipient in the list of its campaign
+-- Output: {'sent'} when each was sent; else of each {'sent'}; {'other'} of one of which more is known: nothing was written,
+-- message-step.lua takes its step; {'error', text} of one that failed
 -- include message-constants
 -- include message-history
 -- include campaign-changes
@@ -32,18 +34,19 @@ local campaigns, records, jobs, ids = unpack(cmsgpack.unpack(ARGV[1]), 1, 4)
 local each = cmsgpack.unpack(ARGV[2])
 local now = redisNowMs()
 
+local WAS_SENT, OTHER = { 'sent' }, { 'other' }
 local settled, toPoll, ended, endedIds = {}, {}, {}, {}
 gathered = {}
 
 local function take(i)
-  local ulid, acceptedAt, attempt, sentAs, hasJob, firstPollMs = unpack(each[i], 1, 6)
+  local ulid, acceptedAt, attempt, sentAs, hasJob, firstPollMs, run, place = unpack(each[i], 1, 8)
+  placesOf[ulid] = place
   local record, id = records .. ulid, ids .. ulid
-  local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.run, FIELD.class, FIELD.to, FIELD.tries,
-    FIELD.repeats, FIELD.problem, FIELD.payload, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
+  local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.to, FIELD.tries, FIELD.repeats,
+    FIELD.problem, FIELD.payload, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
   -- An erased recipient is an empty one: the provider's id identifies them, and is not kept.
-  if f[1] ~= SENDING or f[2] ~= attempt or f[6] == '' then return { 'other' } end
-  for k = 7, 15 do if f[k] then return { 'other' } end end
-  local run = tonumber(f[4] or nil)
+  if f[1] ~= SENDING or f[2] ~= attempt or f[4] == '' then return OTHER end
+  for k = 5, 13 do if f[k] then return OTHER end end
   local job = jobs .. id
   local history = appendHistory(f[3], SENT, now, acceptedAt)
   -- Of a message that may still fail, and be sent again by hand, the content is kept: that of a campaign's can be made once more.
@@ -57,11 +60,11 @@ local function take(i)
   if run then gatherMove(run, ulid, SENDING, SENT) end
   settled[#settled + 1] = ulid
   if firstPollMs then
-    toPoll[#toPoll + 1] = now + firstPollMs
+    toPoll[#toPoll + 1] = whole(now + firstPollMs)
     toPoll[#toPoll + 1] = ulid
   end
   if hasJob then ended[#ended + 1], endedIds[#endedIds + 1] = job, id end
-  return { 'sent', f[5] or '' }
+  return WAS_SENT
 end
 
 local results = {}
@@ -74,4 +77,4 @@ writeGathered(campaigns)
 if #ended > 0 and redis.call('DEL', unpack(ended)) > 0 then
   for _, id in ipairs(endedIds) do redis.call('LREM', active, -1, id) end
 end
-return results
+return #settled == #each and WAS_SENT or results

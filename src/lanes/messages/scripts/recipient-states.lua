@@ -20,7 +20,7 @@ local function placeOf(ulid)
   return place
 end
 
--- Bytes that were read: one step may check a hundred neighbouring recipients.
+-- Bytes that were read, by campaign and place: one step may check a hundred neighbouring recipients.
 local BLOCK = 64
 local blocks = {}
 
@@ -30,9 +30,10 @@ local function recipientStateOf(prefix, run, ulid)
   local place = placeOf(ulid)
   local byteAt = math.floor(place / 2)
   local from = byteAt - byteAt % BLOCK
-  local name = run .. ' ' .. from
-  blocks[name] = blocks[name] or redis.call('GETRANGE', prefix .. run .. SUFFIX.states, from, from + BLOCK - 1)
-  local byte = string.byte(blocks[name], byteAt - from + 1) or 0
+  local ofRun = blocks[run] or {}
+  blocks[run] = ofRun
+  ofRun[from] = ofRun[from] or redis.call('GETRANGE', prefix .. run .. SUFFIX.states, from, from + BLOCK - 1)
+  local byte = string.byte(ofRun[from], byteAt - from + 1) or 0
   local state = place % 2 == 0 and math.floor(byte / 16) or byte % 16
   if state == 0 then return nil end
   local letter = string.sub(ORDER, state, state)
