@@ -39,12 +39,11 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
     jobs: laneJobKey(lane, ''),
     ids: messageId(lane, ''),
   }
-  const each = messages.map(({ id: { ulid }, attempt, providerId, hasJob, firstPollMs, run }) => ({
-    args: {
-      ...{ ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs: providerIdField(providerId), hasJob, firstPollMs },
-      ...{ run, place: run === undefined ? undefined : placeInId(ulid) },
-    },
-  }))
+  const each = messages.map(({ id: { ulid }, attempt, providerId, hasJob, firstPollMs, run }) => {
+    const place = run === undefined ? undefined : placeInId(ulid)
+    const sentAs = providerIdField(providerId)
+    return { args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs, hasJob, firstPollMs, run, place } }
+  })
   const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }), (reply) =>
     spreadSent(reply, messages.length),
   )
