@@ -22,7 +22,7 @@ const ofEvents =
 /** Gauges of the installation: name, help, value. */
 const INSTALLATION_GAUGES: readonly (readonly [name: string, help: string, value: (all: Installation) => number])[] = [
   ['laneway_workers', 'Workers that are alive.', ({ workers }) => workers],
-  ['laneway_lanes', 'Lanes that there are.', ({ owners }) => owners.size],
+  ['laneway_lanes', 'All lanes.', ({ owners }) => owners.size],
   ['laneway_lanes_with_work', 'Lanes with anything to do.', ({ lanes }) => lanes.length],
   ['laneway_intake_waiting', 'Jobs of other services to take in.', ({ intake }) => intake.waiting],
   [

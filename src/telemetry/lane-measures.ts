@@ -77,7 +77,7 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
   {
     name: 'laneway_lane_seconds_to_drain',
-    help: 'What waits, at the pace of the lane.',
+    help: 'How long it takes to send what waits, at the pace of the lane.',
     highest: (lane) => atRate(waitingOf(lane), lane),
   },
   {
@@ -128,7 +128,7 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
   {
     name: 'laneway_campaign_seconds_to_finish',
-    help: 'These recipients, at the pace of the lane.',
+    help: 'How long it takes to send to these recipients, at the pace of the lane.',
     highest: (lane) => atRate(remainingOf(lane), lane),
   },
   {
@@ -150,12 +150,12 @@ export const LANE_MEASURES: readonly LaneMeasure[] = [
   },
   {
     name: 'laneway_lane_restricted',
-    help: '1 while WhatsApp lets the number send nothing, as webhooks have reported; else missing.',
+    help: '1 while WhatsApp lets the number send nothing, by its webhooks; else missing.',
     values: ({ lanes }) => (lanes.some(({ isRestricted }) => isRestricted) ? [['', 1]] : []),
   },
   {
     name: 'laneway_lane_in_flight',
-    help: 'Messages that are claimed or in flight, of campaigns too, as its workers said last.',
+    help: 'Messages that are claimed or in flight, of campaigns too, by the latest reports of its workers.',
     values: ({ served }) => (served === undefined ? [] : [['', served.inFlight]]),
   },
   {
