@@ -88,8 +88,12 @@ export async function eraseMessage(deps: EraseDeps, { lane, ulid }: MessageId, p
   const archive = archiveOf(redis)
   const id = { lane, ulid }
   const payload = await payloadFor(redis, id, person)
-  // A worker that claims it from now on finds that it is cancelled.
-  const isEnded = payload !== undefined && (await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs))
+  // One that was claimed and has no record may be in flight. Of any other a worker that claims it from now on finds that it is
+  // cancelled.
+  const isEnded =
+    payload !== undefined &&
+    ((await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)) ||
+      (await finalizeUnsent(redis, id, 'erased', payload, config.retentionMs)))
   let erased = await archive.erase(id, person)
   if (erased === 'unconfirmed') {
     // It cannot be repeated any more; later reports of it are still recorded.

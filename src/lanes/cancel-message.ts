@@ -8,6 +8,7 @@ import type { Redis } from '../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, queuedAgainKey, requeueableKey } from '../redis/keys.ts'
 import { observerOf } from '../redis/observe.ts'
 import { readRecord } from '../redis/records.ts'
+import { laneBacklogKeys } from './bullmq/layout.ts'
 import { payloadText, readJob } from './jobs.ts'
 import { defineMessageScript } from './messages/message-script.ts'
 import { newMessageOf } from './messages/new-message.ts'
@@ -84,9 +85,10 @@ async function endStep(
         requeueable: requeueableKey(lane),
         job: jobKey(id),
         queuedAgain: queuedAgainKey(lane),
+        active: laneBacklogKeys(lane).active,
       },
       {
-        ...{ ulid, acceptedAt: acceptedAtMs(ulid), retentionMs, campaigns: campaignPrefix(lane) },
+        ...{ ulid, id: name, acceptedAt: acceptedAtMs(ulid), retentionMs, campaigns: campaignPrefix(lane) },
         jobsRun: payload?.run,
         validUntil: payload?.until,
         newFields: payload === undefined ? [] : newRecordFields(newMessageOf(payload)),

@@ -1,8 +1,13 @@
 // Pins: what is next on a lane is read without being taken, each job by one worker at a time, and a job that kills who
 // reads it is found. Real: Redis.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eraseMessage } from '../../src/erase/erase-messages.ts'
+import { openFolder } from '../../src/files/folder.ts'
+import type { SendPayload } from '../../src/jobs/send.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { type MessageId, messageId, newAttemptId, parseMessageId } from '../../src/kernel/message-id.ts'
+import { cancelMessage, expireMessage } from '../../src/lanes/cancel-message.ts'
 import { mendActive } from '../../src/lanes/due-lanes.ts'
 import { deadLetter, readNext, releaseRead } from '../../src/lanes/jobs.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
@@ -12,7 +17,7 @@ import { paceOf } from '../../src/model/messages/pace.ts'
 import { mendLane } from '../../src/worker/recovery/lost-records.ts'
 import { keptLog } from '../support/app.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { deadLettersOn, readForLong, readLongAgo, waitingOn } from '../support/state/lanes.ts'
+import { breakJob, deadLettersOn, hasJob, readForLong, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord, requeueableOn } from '../support/state/messages.ts'
 
 let world: LaneRedis
@@ -177,4 +182,63 @@ test('a job whose message was claimed and has no record any more is not sent aga
   // Whoever looks at its job, or repeats the claim, is told so.
   expect(await claimAs('two', [names[1] ?? ''])).toMatchObject([{ verdict: 'taken' }])
   expect(await finalizeUnsent(world.redis, waiting, 'gone', audioJob(), 60_000)).toBe(false)
+})
+
+/** A message whose record was lost while it was being sent. */
+async function lostWhileSent(payload: SendPayload) {
+  const lane = world.newLane()
+  const id = newId(lane)
+  const name = messageId(lane, id.ulid)
+  await world.queues.add(name, payload)
+  await claimAs('one', [name])
+  await messageRecord(world.redis, id).remove()
+  const { log, lines } = keptLog()
+  return { id, name, lines, mend: () => mendLane({ redis: world.redis, config: loadConfig({}), log }, lane) }
+}
+
+describe('a message whose record was lost while it was being sent', () => {
+  test('is shown with all that its job says of it', async () => {
+    const content = { type: 'text', text: { body: 'Your parcel is here.' } } as const
+    const sendAt = Date.now() - 1_000
+    const { id, mend } = await lostWhileSent({ ...audioJob(), content, campaign: 'spring', sendAt })
+    await mend()
+    expect(await readMessage(world.redis, id)).toMatchObject({
+      ...{ state: 'unknown', type: 'text', text: 'Your parcel is here.', campaign: 'spring', sendAt },
+    })
+  })
+
+  test('is neither cancelled nor expired: it may have been sent', async () => {
+    // Its validity is over by now.
+    const { id, mend } = await lostWhileSent(audioJob(1))
+    const deps = { redis: world.redis, queues: world.queues }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const end of [cancelMessage, expireMessage])
+      expect(await end(deps, id, 60_000)).toEqual({ verdict: 'ignored', state: 'sending' })
+    await mend()
+    expect((await readMessage(world.redis, id))?.state).toBe('unknown')
+  })
+
+  test('ends unknown as well when its person is erased first', async () => {
+    const { id, name, mend } = await lostWhileSent(audioJob())
+    const files = openFolder(tmpdir())
+    const config = { retentionMs: 60_000, validityMs: { campaign: 60_000 } }
+    const { redis, queues } = world
+    expect(await eraseMessage({ redis, queues, files, config }, id, audioMessage.to)).toBe('erased')
+    await mend()
+    const record = await readMessage(redis, id)
+    expect(record).toMatchObject({ state: 'unknown', to: '', text: '' })
+    expect(record?.payload).toBeUndefined()
+    expect(await hasJob(redis, name)).toBe(false)
+  })
+
+  test('is logged by its name when its job cannot be read, and not by what a person was to read', async () => {
+    const { name, lines, mend } = await lostWhileSent(audioJob())
+    const content = { type: 'audio', audio: { link: 'for Eve alone' } }
+    await breakJob(world.redis, name, JSON.stringify({ ...audioJob(), content }))
+    await mend()
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      expect.objectContaining({ msg: 'sweep.failed', message: name }),
+    ])
+    expect(lines.join()).not.toContain('Eve')
+  })
 })

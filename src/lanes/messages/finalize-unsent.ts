@@ -9,6 +9,7 @@ import { campaignPrefix, inDoubtKey, messageKey, outboxKey, placesKey, requeueab
 import { observerOf } from '../../redis/observe.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScript } from './message-script.ts'
+import { newMessageOf } from './new-message.ts'
 import { FIELD, newRecordFields, storedProblem } from './record-format.ts'
 
 const finalizeScript = defineMessageScript(import.meta.url, 'message-finalize')
@@ -37,17 +38,11 @@ export async function finalizeUnsent(
   retentionMs: number,
 ): Promise<boolean> {
   const { lane, ulid } = id
-  const { to: recipient, content, until, run, filled, again } = payload
+  const { run } = payload
   const isErased = how === 'erased'
   const end = ENDS[how]
-  const message = {
-    to: isErased ? '' : recipient,
-    type: content.type,
-    text: '',
-    class: payload.class,
-    validUntil: until,
-    campaign: undefined,
-  }
+  const message = newMessageOf(payload)
+  const kept = isErased ? { ...message, to: '', text: '', filled: undefined, campaign: undefined } : message
   const reply = await finalizeScript(
     redis,
     {
@@ -65,7 +60,7 @@ export async function finalizeUnsent(
       problem: storedProblem(end.problem),
       newFields: [
         ...(isErased ? [] : [FIELD.payload, JSON.stringify(storedPayload(payload))]),
-        ...newRecordFields({ ...message, run, ...(!isErased && { filled }), ...(again && { again }) }),
+        ...newRecordFields(kept),
       ],
     },
   )

@@ -10,8 +10,10 @@
 --   requeueable  ZSET  messages of the lane that can be requeued
 --   job          HASH  the message's job in BullMQ
 --   queuedAgain  ZSET  messages of the lane that were queued again
+--   active       LIST  ids of jobs whose messages are being sent: BullMQ's
 -- Arguments:
 --   ulid
+--   id           of the job
 --   acceptedAt   ms
 --   retentionMs
 --   campaigns    what the keys of the lane's campaigns begin with
@@ -24,9 +26,9 @@
 -- Output: {verdict, state letter}: `done`, or `ignored` and the state that forbids it; {'missing'}
 -- include ../messages/scripts/message-lifecycle
 -- include ../messages/scripts/message-events
-local outbox, record, inDoubt, requeueable, job, queuedAgain = unpack(KEYS)
-local ulid, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields, why,
-  problem, expires = unpack(cmsgpack.unpack(ARGV[1]), 1, 10)
+local outbox, record, inDoubt, requeueable, job, queuedAgain, active = unpack(KEYS)
+local ulid, id, acceptedAt, retentionMs, campaigns, jobsRun, validUntil, newFields, why,
+  problem, expires = unpack(cmsgpack.unpack(ARGV[1]), 1, 11)
 local now = redisNowMs()
 local p, exists = load(record)
 local before = exists and p.state or nil
@@ -36,6 +38,8 @@ if not exists then
   -- It was claimed before, and its record is gone.
   local known = run and recipientStateOf(campaigns, run, ulid)
   if known then return { 'ignored', known } end
+  -- The same of one whose job says so: it may have been sent (lane-mend.lua).
+  if redis.call('LPOS', active, id, 'RANK', -1) then return { 'ignored', SENDING } end
   local found = redis.call('HMGET', job, JOB.data, JOB.failedReason)
   if not found[1] then return { 'missing' } end
   if found[2] then return { 'ignored', FAILED } end

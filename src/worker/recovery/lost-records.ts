@@ -5,6 +5,7 @@ import { parseMessageId } from '../../kernel/message-id.ts'
 import { mendActive } from '../../lanes/due-lanes.ts'
 import { payloadText, readJob } from '../../lanes/jobs.ts'
 import { finalizeUnsent } from '../../lanes/messages/finalize-unsent.ts'
+import { CorruptRecordError, recordOrError } from '../../redis/records.ts'
 import type { SweepLaneDeps } from './sweep-lane.ts'
 
 const AT_ONCE = 20
@@ -17,9 +18,11 @@ export async function mendLane(deps: Pick<SweepLaneDeps, 'redis' | 'config' | 'l
   const { redis, config, log } = deps
   await inParallel(await mendActive(redis, lane), AT_ONCE, async (name) => {
     const id = parseMessageId(name)
-    const payload = payloadText.safeParse((await readJob(redis, lane, name)).text)
-    if (id === undefined || !payload.success) return log.error({ message: name, err: payload.error }, 'sweep.failed')
-    const isEnded = await finalizeUnsent(redis, id, 'gone', payload.data, config.retentionMs)
+    if (id === undefined) return log.error({ message: name }, 'sweep.failed')
+    // Its error does not have the sentences of the schema, which quote what a person was to read.
+    const payload = recordOrError(payloadText, `job ${name}`, (await readJob(redis, lane, name)).text)
+    if (payload instanceof CorruptRecordError) return log.error({ message: name, err: payload }, 'sweep.failed')
+    const isEnded = await finalizeUnsent(redis, id, 'gone', payload, config.retentionMs)
     if (isEnded) log.warn({ message: name }, 'message.record_lost')
   })
 }

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Ends a message without a claim: one of a campaign whose job was dead-lettered before anybody claimed it, or whose
--- record was lost before it was settled; or any that nobody has claimed, to a person who was erased or has opted out.
--- Writes a record of the outcome, which stops every later claim. Idempotent.
+-- Ends a message that has no record: one of a campaign whose job was dead-lettered before anybody claimed it; any that was
+-- claimed and whose record was lost before it was settled; or any that nobody has claimed, to a person who was erased or has
+-- opted out. Writes a record of the outcome, which stops every later claim. Idempotent.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them
