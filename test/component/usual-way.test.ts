@@ -1,18 +1,21 @@
 // Pins: the short ways of the usual claim, the usual answer and the usual report leave in Redis, and answer, what the long ways
 // do, which know every case.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unpack } from 'msgpackr'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { readNext } from '../../src/lanes/jobs.ts'
 import { type Claim, claimMessages } from '../../src/lanes/messages/claim.ts'
+import { readMessage } from '../../src/lanes/messages/records.ts'
 import { recordSent, recordStatus } from '../../src/lanes/messages/steps.ts'
 import { addPlaces } from '../../src/lanes/places.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
+import { LETTERS } from '../../src/model/messages/lifecycle.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import { packPricing } from '../../src/model/messages/pricing.ts'
 import { createCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { audioJob, audioMessage, type LaneRedis, LONG_TIMES, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { allOfLane } from '../support/state/everything.ts'
-import { campaignRecord, outboxOf } from '../support/state/messages.ts'
+import { campaignRecord, countsOf, outboxOf } from '../support/state/messages.ts'
 
 const KEEP_MS = 60_000
 const STARTED_AT = 1_700_000_000_000
@@ -95,6 +98,14 @@ const claimAll = ({ claims, last }: Waiting, way: 'short' | 'long') =>
     reader: 'one',
   })
 
+/** What a claim says once for several messages, as it is written to Redis. */
+function groupsIn(call: readonly unknown[]): unknown[][] {
+  const [, keys] = call
+  const packed = call[2 + Number(keys)]
+  const shared: unknown = Buffer.isBuffer(packed) ? unpack(packed) : []
+  return Array.isArray(shared) ? shared.at(-1) : []
+}
+
 const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
   results.map((result) => (result instanceof Error ? result : { ...result, slot: 'slot' in result }))
 
@@ -114,6 +125,75 @@ describe('the short way', () => {
     expect(wordsOf(ofShort)).toEqual(short.claims.map(() => ({ verdict: 'done', state: 'sending', slot: true })))
     expect(await keptOf(short)).toEqual(await keptOf(long))
   })
+
+  test.each(['short', 'long'] as const)(
+    'of a claim mixes nothing up that is said once for several (%s way)',
+    async (way) => {
+      const { redis, queues } = world
+      const lane = world.newLane()
+      const runs = await Promise.all(
+        Array.from({ length: 6 }, async () => {
+          const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
+          for (const move of ['check', 'pass', 'start'] as const) await moveCampaign(redis, id, move, KEEP_MS)
+          await campaignRecord(redis, id).change({ total: 3 })
+          return id
+        }),
+      )
+      const validUntil = Date.now() + KEEP_MS
+      const single = { ...audioMessage, validUntil }
+      const kinds: Claim['message'][] = [
+        { ...single, campaign: 'spring' },
+        { ...single, campaign: 'autumn' },
+        { ...single, sendAt: Date.now() - 1_000 },
+        { ...single, again: true },
+        { ...single, type: 'text', text: 'hello' },
+        { ...single, class: 'campaign' },
+        ...runs.map(
+          ({ number: run }) => ({ ...single, type: 'template', class: 'campaign', run, filled: ['a'] }) as const,
+        ),
+      ]
+      const claims: Claim[] = []
+      for (let round = 0; round < 3; round += 1)
+        for (const [i, kind] of kinds.entries()) {
+          const to = `${PHONE}${round}`
+          const campaign = runs.find(({ number }) => number === kind.run)
+          const ulid = campaign ? campaignMessageUlid(idOf(campaign), STARTED_AT, round, to) : newId(lane).ulid
+          const { run } = kind
+          await queues.add(messageId(lane, ulid), {
+            ...audioJob(),
+            class: kind.class,
+            ...(run !== undefined && { run }),
+          })
+          claims.push({
+            id: { lane, ulid },
+            waitsAs: 'job',
+            attempt: `AT${round}${i}`.padEnd(6, '0'),
+            message: { ...kind, to },
+          })
+        }
+      const missing: Claim = { id: newId(lane), waitsAs: 'job', attempt: 'GONE00', message: single }
+      const asked = vi.spyOn(redis, 'evalsha')
+      const results = await claimMessages(redis, way === 'short' ? claims : [...claims, missing], {
+        ...LONG_TIMES,
+        pace: paceOf(1_000),
+      })
+      const groups = asked.mock.calls.flatMap(groupsIn)
+      asked.mockRestore()
+      for (const { number } of runs) expect(groups.filter(([, , , , , run]) => run === number)).toHaveLength(1)
+      expect(results.slice(0, claims.length).map((each) => 'state' in each && each.state)).toEqual(
+        claims.map(() => 'sending'),
+      )
+      for (const { id, attempt, message } of claims) {
+        const { to, type, text, class: of, run, campaign, sendAt, filled, again } = message
+        expect(await readMessage(redis, id)).toEqual({
+          ...{ state: 'sending', attempt, to, type, class: of, validUntil, run, campaign, sendAt, filled },
+          ...{ text: filled === undefined ? text : '', repeats: again ? 1 : 0 },
+          ...{ tries: 0, others: '', history: expect.any(String) },
+        })
+      }
+      for (const id of runs) expect(await countsOf(redis, id).fields()).toEqual({ [LETTERS.sending]: '3' })
+    },
+  )
 
   test('of an answer leaves what the long way leaves', async () => {
     const [short, long] = [await waitingLane(), await waitingLane()]

@@ -202,22 +202,38 @@ const isOfGroup = ({ of, acceptedAt }: Group, { id, message, waitsAs, leastWaitM
   of.message.again === message.again &&
   acceptedAt === acceptedAtMs(id.ulid)
 
-/** The groups of a step; the messages of each campaign are one. */
+/** The groups of a step; the messages of each campaign are one, however many campaigns take turns. */
 class Groups {
   readonly all: Group[] = []
   private readonly pace: Pace | undefined
+  /** Of each campaign, by its number: its latest group. */
+  private readonly ofRun = new Map<number, number>()
 
   constructor(pace: Pace | undefined) {
     this.pace = pace
   }
 
-  /** The number of the group of a message, from 1: of the latest groups, among which it almost always is, or of a new one. */
+  /** The number of the group of a message, from 1: that of its campaign, one of the latest, or a new one. */
   numberOf(claim: Claim): number {
-    const from = Math.max(0, this.all.length - LATEST_GROUPS)
-    for (let i = this.all.length - 1; i >= from; i -= 1) {
-      const group = this.all[i]
-      if (group && isOfGroup(group, claim)) return i + 1
-    }
+    const { run } = claim.message
+    const known = run === undefined ? 0 : (this.ofRun.get(run) ?? 0)
+    const number = this.isOf(known, claim) ? known : (this.amongLatest(claim) ?? this.begin(claim))
+    if (run !== undefined && number !== known) this.ofRun.set(run, number)
+    return number
+  }
+
+  private isOf(number: number, claim: Claim): boolean {
+    const group = this.all[number - 1]
+    return group !== undefined && isOfGroup(group, claim)
+  }
+
+  private amongLatest(claim: Claim): number | undefined {
+    const { length } = this.all
+    for (let number = length; number > length - LATEST_GROUPS; number -= 1) if (this.isOf(number, claim)) return number
+    return undefined
+  }
+
+  private begin(claim: Claim): number {
     const { id, message, waitsAs, leastWaitMs } = claim
     const { class: of, validUntil, run, sendAt } = message
     const acceptedAt = acceptedAtMs(id.ulid)
