@@ -42,7 +42,7 @@ export class CheckValidity {
   }
 
   /**
-   * A check took so long until its messages might leave (ms). Never rejects: without the announcement checks stay valid for half a
+   * A check took so long until its messages were claimed (ms). Never rejects: without the announcement checks stay valid for half a
    * second.
    */
   took(ms: number): void {
