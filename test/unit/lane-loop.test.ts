@@ -127,7 +127,7 @@ test('room that comes free makes a lane read no sooner than at the shared tick b
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(at).toHaveLength(1)
-  // A quarter of 250 ms is left 146 ms later. All lanes begin together at 100 ms.
+  // A quarter of 340 ms is left 123 ms later. All lanes begin together at 100 ms.
   for (let ms = 0; ms < 99; ms += 1) {
     await vi.advanceTimersByTimeAsync(1)
     lane.loop.freed()
