@@ -112,10 +112,10 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
 
 /**
  * Requeues jobs listed as active whose record is not `sending`. Returns the names of messages of such jobs that have no record
- * any more: they may have been sent (finalizeUnsent).
+ * any more: they may have been sent (finalizeUnsent). Those that are named `unreadable` wait again, to become dead letters.
  */
-export async function mendActive(redis: Redis, lane: number): Promise<string[]> {
-  const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, '') }
+export async function mendActive(redis: Redis, lane: number, unreadable: readonly string[] = []): Promise<string[]> {
+  const args = { jobs: laneJobKey(lane, ''), records: messageKey(lane, ''), unreadable }
   return z.array(z.string()).parse(await mendScript(redis, laneBacklogKeys(lane), args))
 }
 

@@ -231,14 +231,22 @@ describe('a message whose record was lost while it was being sent', () => {
     expect(await hasJob(redis, name)).toBe(false)
   })
 
-  test('is logged by its name when its job cannot be read, and not by what a person was to read', async () => {
+  test('waits again when its job cannot be read, since nobody can have sent it, and nothing of it is logged', async () => {
     const { name, lines, mend } = await lostWhileSent(audioJob())
     const content = { type: 'audio', audio: { link: 'for Eve alone' } }
     await breakJob(world.redis, name, JSON.stringify({ ...audioJob(), content }))
     await mend()
+    expect(lines).toEqual([])
+    expect(await waitingOn(world.redis, idOf(name).lane)).toEqual([name])
+  })
+
+  test('is left where it is when its job is sealed under a data key of another worker', async () => {
+    const { name, lines, mend } = await lostWhileSent(audioJob())
+    await breakJob(world.redis, name, JSON.stringify({ ...audioJob(), sealed: 'another key' }))
+    await mend()
     expect(lines.map((line) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ msg: 'sweep.failed', message: name }),
+      expect.objectContaining({ msg: 'attempt.data_key_missing', message: name }),
     ])
-    expect(lines.join()).not.toContain('Eve')
+    expect(await waitingOn(world.redis, idOf(name).lane)).toEqual([])
   })
 })

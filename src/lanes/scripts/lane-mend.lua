@@ -11,19 +11,21 @@
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   records      what the keys of messages begin with, before their ulid
+--   unreadable   ids of jobs that nobody can read and so nobody has sent: they wait again, to become dead letters
 -- Output: ids of those without a record
 -- include ../messages/scripts/message-lifecycle
 local waiting, prioritized, delayed, active = unpack(KEYS)
-local jobs, records = unpack(cmsgpack.unpack(ARGV[1]), 1, 2)
+local jobs, records, unreadable = unpack(cmsgpack.unpack(ARGV[1]), 1, 3)
 -- include ../bullmq/scripts/message-jobs
 local MOST = 1000
-local lost = {}
+local lost, isUnreadable = {}, {}
+for _, id in ipairs(unreadable) do isUnreadable[id] = true end
 for _, id in ipairs(redis.call('LRANGE', active, -MOST, -1)) do
   local job, state = jobs .. id, redis.call('HGET', records .. string.sub(id, -26), FIELD.state)
   -- Of a job that is gone only the id is left.
   if redis.call('EXISTS', job) == 0 then
     redis.call('LREM', active, -1, id)
-  elseif not state then
+  elseif not state and not isUnreadable[id] then
     lost[#lost + 1] = id
   elseif state ~= SENDING then
     endSending(job, id, 0, 0)
