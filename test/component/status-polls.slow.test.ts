@@ -3,7 +3,7 @@
 // Each test waits for a few polls, a second or more apart, on a lane of its own: so they run side by side.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { setSenderAccess } from '../../src/accounts/senders.ts'
-import { POLL_QUEUE } from '../../src/jobs/background.ts'
+import { POLL_QUEUE, pollJobId } from '../../src/jobs/background.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { secretKeysOf } from '../../src/kernel/secret-keys.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
@@ -97,6 +97,19 @@ test.concurrent('messages that take long cost no job each: a lane of a hundred h
   await queue.close()
   for (const to of numbers) answers.set(to, statusAnswer('read'))
   await eventually(async () => (await outstanding(tenant)) === 0, 'none is followed any more', LONG_MS)
+})
+
+test.concurrent('polls whose job has failed and was kept are taken up again', async () => {
+  const tenant = await newTenant()
+  const polls = sharedQueue(service.redis, POLL_QUEUE)
+  // Without the options that remove it, as one whose record was changed by hand.
+  await polls.add('poll', { nobody: 'reads this' }, { jobId: pollJobId(tenant.partnerLane) })
+  await eventually(async () => (await polls.getFailedCount()) > 0, 'it has failed', LONG_MS)
+  const to = '491700004402'
+  answers.set(to, statusAnswer('delivered'))
+  const id = await sendTo(service, tenant, `+${to}`)
+  await reaches(service, tenant, id, 'delivered', LONG_MS)
+  await polls.close()
 })
 
 test.concurrent('polls whose job is gone are taken up again', async () => {

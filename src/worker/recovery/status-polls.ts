@@ -101,10 +101,14 @@ export function startStatusPolls(deps: PollDeps) {
     await promote(queue, id)
   }
 
-  /** A job that is on none of BullMQ's lists never runs, and keeps another of its id from being added. */
+  /**
+   * A job that is on none of BullMQ's lists never runs, nor does one that failed and was kept, as one whose options are gone; and
+   * each keeps another of its id from being added.
+   */
   async function removeStray(lane: number): Promise<void> {
     const job = await queue.getJob(pollJobId(lane))
-    if ((await job?.getState()) === 'unknown') await job?.remove()
+    const state = await job?.getState()
+    if (state === 'unknown' || state === 'failed') await job?.remove()
   }
 
   return {
