@@ -183,6 +183,21 @@ test('requests that leave long after they were let go keep the limits as well', 
   expect(left.length).toBeGreaterThan(1_000)
 })
 
+test.each([500, 900, 1_000, 1_100, 1_500, 5_000])(
+  'on a shared lane the only message of a worker in %i ms leaves in its slot',
+  (apartMs) => {
+    const gate = gateOf(80)
+    gate.reserved(1_000)
+    leaves(gate, 1_000)
+    gate.reserved(1_000 + apartMs)
+    expect(gate.freeAt(1_000 + apartMs, true)).toBeLessThanOrEqual(1_000 + apartMs)
+    // Nor once it is late by what may be late, and no second one goes with it.
+    expect(gate.freeAt(1_020 + apartMs, true)).toBeLessThanOrEqual(1_020 + apartMs)
+    leaves(gate, 1_020 + apartMs)
+    expect(gate.freeAt(1_021 + apartMs, true)).toBeGreaterThan(1_021 + apartMs)
+  },
+)
+
 test('a message that did not leave does not use up the turn of a slow lane', () => {
   const gate = gateOf(1 / 30)
   gate.letGo()

@@ -182,7 +182,10 @@ async function ensureJob(
     return
   }
   // Dying between these two lines is harmless: the next sweep adds the same job again, which changes nothing.
-  const again = { id: name, payload: { ...payload, until: record?.validUntil ?? payload.until } }
+  const until = record?.validUntil ?? payload.until
+  // Should its record be lost meanwhile, its job says that an earlier one may have gone out.
+  const isRepeat = (record?.repeats ?? 0) > 0
+  const again = { id: name, payload: { ...payload, until, ...(isRepeat && { again: true as const }) } }
   await deps.queues.addMany([again], 'again')
   await rescheduleSweep(deps.redis, 'queued_again', id.lane, [id.ulid], againAt)
 }

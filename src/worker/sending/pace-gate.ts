@@ -88,7 +88,8 @@ export class PaceGate {
   private ownFreeAt(now: number, { spanMs }: PaceLimit): number {
     const { own } = this
     const next = firstAfter(own, now + NOW_MS)
-    const latest = (own[next] ?? now + this.betweenOwn()) - spanMs
+    // Of a worker whose slots are further apart than the span there is none that ends before its next one: the slot of now counts.
+    const latest = Math.min(now - 2 * this.lateMs, (own[next] ?? now + this.betweenOwn()) - spanMs)
     let since = now - spanMs
     for (;;) {
       // Requests of the span that begins with the oldest of them.
