@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/kernel/config.ts'
 import { messageId, newAttemptId, newUlid } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { readSweepStates, settleDueLanes, takeDueLanes } from '../../src/lanes/due-lanes.ts'
+import { readNext } from '../../src/lanes/jobs.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { resolveUnconfirmed, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
 import type { LaneQueues } from '../../src/lanes/queues.ts'
@@ -221,6 +222,25 @@ test('one worker sweeps at a time; another does so at once when it stops, and wi
   }, 'the other one took over')
   // Whoever asks after that time is elected, however late the test itself asks.
   expect(refusedAt - diedAt).toBeLessThan(ELECTED_MS + 100)
+})
+
+test('the repeat of a message is flagged also when its record is lost before it is claimed', async () => {
+  const lane = await newLane()
+  const id = newId(lane)
+  const message = { ...audioMessage, validUntil: Date.now() + HOUR }
+  const times = { lostAfterMs: HOUR, evidenceWaitMs: HOUR, retentionMs: HOUR }
+  await queues.add(messageId(lane, id.ulid), audioJob())
+  await claim(redis, id, 'AAAAAA', message, times)
+  const problem = { code: 'timeout', sentence: 'No answer came.' }
+  await setUnconfirmed(redis, id, 'AAAAAA', { problem, evidenceMs: 0 })
+  await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 5)
+  await markLane(redis, lane)
+  const sweep = await newSweep()
+  await sweep.sweep()
+  const found = async () => (await readNext(redis, lane, { by: 'w', most: 1 })).jobs[0]
+  await eventually(async () => (await found()) !== undefined, 'it has a job again')
+  expect(JSON.parse((await found())?.data ?? '{}')).toMatchObject({ to: audioMessage.to, again: true })
+  sweep.stop()
 })
 
 test('a sweeper that was frozen after it read a message in doubt decides nothing of the attempt that came after', async () => {
