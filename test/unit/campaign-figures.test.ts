@@ -44,6 +44,9 @@ describe('shares', () => {
     expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 })).toBe(3)
     expect(secondsLeft(shares, 'running', { measured: 0, laneRate: 80, running: 2 })).toBe(2)
     expect(secondsLeft(shares, 'paused', { measured: 20, laneRate: 80, running: 1 })).toBeUndefined()
+    // A wait that is over is none.
+    expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 }, -9_000)).toBe(3)
+    expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 }, 9_000)).toBe(12)
   })
 
   test('of which only unconfirmed ones are left have no pace and no end that anybody knows', () => {

@@ -48,8 +48,8 @@ export const shownRate = (shares: Shares, measured: number): number =>
 
 /**
  * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
- * `running` campaigns, beginning in `waitMs`; undefined when nothing is on its way, or
- * nobody knows, because the last messages wait for evidence.
+ * `running` campaigns, beginning in `waitMs`, which is below 0 for a wait that is over and was not looked at since;
+ * undefined when nothing is on its way, or nobody knows, because the last messages wait for evidence.
  */
 export function secondsLeft(
   shares: Shares,
@@ -59,5 +59,5 @@ export function secondsLeft(
 ): number | undefined {
   if (hasEnded(state) || state === 'paused' || onlyWaitsForEvidence(shares)) return undefined
   const rate = pace.measured > 0 ? pace.measured : pace.laneRate / Math.max(1, pace.running)
-  return Math.ceil(shares.queued / rate + (shares.queued > 0 ? waitMs / 1_000 : 0))
+  return Math.ceil(shares.queued / rate + (shares.queued > 0 ? Math.max(0, waitMs) / 1_000 : 0))
 }
