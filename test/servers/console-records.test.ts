@@ -37,7 +37,7 @@ test('a sender is given another name and pace', async () => {
   await dialog().getByRole('textbox', { name: 'Name' }).fill('main shop')
   await dialog().getByLabel('Messages per second').fill('50')
   await confirm('Change')
-  await row('main shop').getByText('50').waitFor()
+  await row('main shop').getByRole('cell', { name: '50', exact: true }).waitFor()
 })
 
 test('templates are imported from JSON, previewed and removed', async () => {
