@@ -11,7 +11,7 @@
 -- Arguments:
 --   jobs         what the keys of jobs begin with
 --   records      what the keys of messages begin with, before their ulid
---   unreadable   ids of jobs that nobody can read and so nobody has sent: they wait again, to become dead letters
+--   unreadable   ids of jobs that cannot be read any more: they wait again and become dead letters, for a person to look at
 -- Output: ids of those without a record
 -- include ../messages/scripts/message-lifecycle
 local waiting, prioritized, delayed, active = unpack(KEYS)

@@ -53,12 +53,17 @@ const SLOW_A_SECOND = 5
 /** From this rate on a request may be late by less. */
 const FAST_A_SECOND = 500
 /**
- * A claim further ahead of its slot is refused; workers claim a little less far ahead (worker/sending/next-take.ts). For
- * campaigns this is so short that an answer about opt-outs from before the claim still counts when the message leaves
- * (people/opt-outs/opt-out-hold.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
+ * How far ahead of their slots workers claim messages (worker/sending/next-take.ts). The farther, the fewer steps, each of which costs
+ * as much as several messages; but the check whether a recipient has opted out must still be valid when the message leaves
+ * (people/opt-outs/check-validity.ts), and a kill leaves in doubt all that is claimed.
+ */
+export const AHEAD_MS = 340
+/**
+ * A claim further ahead of its slot is refused. For campaigns this is little more than workers claim ahead, so that an answer about
+ * opt-outs from before the claim still counts when the message leaves (people/opt-outs/opt-out-hold.ts). Transactional messages may be claimed while a campaign has all slots of the next moment:
  * they leave in the first of these (worker/sending/lane-slots.ts).
  */
-const MOST_CAMPAIGN_AHEAD_MS = 370
+const MOST_CAMPAIGN_AHEAD_MS = AHEAD_MS + 30
 const MOST_TRANSACTIONAL_AHEAD_MS = 500
 /** From this rate on the list of slots of 5 s would be long, and half a per cent more or less does not matter. */
 const SHORT_WINDOW_A_SECOND = 2_000

@@ -10,6 +10,7 @@
 //
 // Dying anywhere in between does no harm: an announcement without a check delays the confirmations of opt-outs until it expires.
 import { type Deadline, deadlineIn, isOver } from '../../kernel/deadline.ts'
+import { AHEAD_MS } from '../../model/messages/pace.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { rootKeys } from '../../redis/keys.ts'
 
@@ -17,11 +18,8 @@ import { rootKeys } from '../../redis/keys.ts'
 export const CHECK_GOOD_FOR_MS = 500
 /** The same after an announcement. Longer than a webhook may take to be answered would have WhatsApp repeat it. */
 export const SLOW_CHECK_GOOD_FOR_MS = 2_500
-/**
- * A check that takes longer than this until its messages are claimed is slow: the rest of its validity is for their slots, up to
- * 340 ms ahead (AHEAD_MS, worker/sending/next-take.ts).
- */
-const SLOW_MS = CHECK_GOOD_FOR_MS - 340
+/** A check that takes longer than this until its messages are claimed is slow: the rest of its validity is for the wait for their slots. */
+const SLOW_MS = CHECK_GOOD_FOR_MS - AHEAD_MS
 /** An announcement is there for so long, and is repeated after half of it while checks are slow. */
 const ANNOUNCED_MS = 60_000
 

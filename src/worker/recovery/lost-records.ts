@@ -13,8 +13,8 @@ const AT_ONCE = 20
 
 /**
  * Mends the lane's jobs that seem to be under way. Those without a record end `unknown` with the code record_lost: whoever sent
- * them decides. A job that nobody can read was never sent, and becomes a dead letter; one that is sealed under a data key which
- * this worker was not started with is left to a worker that was. Dying in between is harmless, the next round does the rest.
+ * them decides. A job that cannot be read any more becomes a dead letter, for a person to look at; one that is sealed under a data
+ * key which this worker was not started with is left to a worker that was. Dying in between is harmless: the next round goes on.
  */
 export async function mendLane(deps: Pick<SweepLaneDeps, 'redis' | 'config' | 'log'>, lane: number): Promise<void> {
   const { redis, config, log } = deps

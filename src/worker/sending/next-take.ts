@@ -1,14 +1,8 @@
 // What a lane takes next in this process, and when: as far ahead as its pace goes, transactional messages before those of
 // campaigns, and no sooner than it is worth a step. Pure; lane-loop.ts runs it.
-import { MOST_PAST_MS } from '../../model/messages/pace.ts'
+import { AHEAD_MS, MOST_PAST_MS } from '../../model/messages/pace.ts'
 import type { Take } from './take.ts'
 
-/**
- * How far ahead of their slots messages are claimed: less than a claim accepts, see `aheadUs` in model/messages/pace.ts. The farther,
- * the fewer steps, each of which costs as much as several messages; but the check whether a recipient has opted out must still be valid
- * when the message leaves (people/opt-outs/check-validity.ts), and a kill leaves in doubt all that is claimed.
- */
-const AHEAD_MS = 340
 /**
  * A lane of a few messages a second would need a step for each of them, so its transactional messages are claimed this
  * many gaps ahead, up to SLOW_AHEAD_MS. Slow steps do no harm then: a late one loses no slot.

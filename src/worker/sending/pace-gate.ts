@@ -5,7 +5,7 @@
 // On a lane that other workers serve as well, nobody knows what they let go. But all slots together are no more than the limits
 // allow, so that the limits hold as well when in no span a worker sends more than it has slots of its own. What is late then
 // stays late, instead of leaving in one go among the requests of the others.
-import type { Pace, PaceLimit } from '../../model/messages/pace.ts'
+import { AHEAD_MS, type Pace, type PaceLimit } from '../../model/messages/pace.ts'
 
 /** No lane has more than this in a span (model/messages/pace.ts), which bounds what is remembered. */
 const MOST_REMEMBERED = 50_000
@@ -18,8 +18,6 @@ const OWN_SLOTS = 2
 const FREE_OF_LATE = 1 / 2
 /** A slot of this moment counts although clocks are compared to a millisecond only (ms). */
 const NOW_MS = 1
-/** The next slot of this worker is not known yet when it is further ahead than this (ms), as far as campaigns are claimed. */
-const NEXT_MS = 340
 
 export class PaceGate {
   private limits: readonly PaceLimit[] = []
@@ -102,10 +100,10 @@ export class PaceGate {
     }
   }
 
-  /** How far the next slot of this worker may be after its latest (ms): as far as that was after the one before. */
+  /** How far the next slot of this worker may be after its latest (ms): beyond what is claimed ahead, as far as that was after the one before. */
   private betweenOwn(): number {
     const [before, latest] = this.own.slice(-2)
-    return latest === undefined || before === undefined ? NEXT_MS : Math.max(NEXT_MS, latest - before)
+    return latest === undefined || before === undefined ? AHEAD_MS : Math.max(AHEAD_MS, latest - before)
   }
 
   /** How many of those that are remembered left after that time. */

@@ -202,7 +202,7 @@ do
   -- Of each group the command that writes a record, with what its messages have in common: the key, the attempt and the history
   -- are filled in for each, and its own fields behind them.
   local commands, begins = {}, {}
-  local KEY, ATTEMPT, STORY, COMMON = 2, 6, 8, 8
+  local KEY_AT, ATTEMPT_AT, HISTORY_AT, COMMON = 2, 6, 8, 8
   local function beginCommands()
     for g, group in ipairs(groups) do
       local acceptedAt, fields = group[1], group[4]
@@ -222,7 +222,7 @@ do
     local early = slotUs and tooEarly(slotUs, aheadUs)
     if early then return early end
     local command, size, record = commands[group], COMMON + #fields, records .. ulid
-    command[KEY], command[ATTEMPT], command[STORY] = record, attempt, begins[group] .. attempt
+    command[KEY_AT], command[ATTEMPT_AT], command[HISTORY_AT] = record, attempt, begins[group] .. attempt
     for k = 1, #ownFields do command[size + k] = ownFields[k] end
     redis.call(unpack(command, 1, size + #ownFields))
     redis.call('PEXPIRE', record, keptMs)
