@@ -120,14 +120,12 @@ test('a lane is fed half of a second at a time, and no more than a quarter of a 
 
 test('the rounds of a fan-out come often enough to keep its lane busy, however many campaigns wait there', () => {
   for (const [rate, running, ms] of [
-    [1, 1, 500],
-    [80, 1, 500],
-    [80, 2, 500],
-    [80, 4, 250],
-    [300, 1, 333],
+    [1, 1, 250],
+    [80, 1, 250],
+    [80, 2, 250],
     [300, 30, 100],
     [1_000, 30, 100],
-    [2_500, 1, 100],
+    [2_500, 1, 250],
     [100_000, 1, 100],
   ] as const) {
     expect(roundMs(rate, running), `${rate} a second, ${running} campaigns`).toBe(ms)

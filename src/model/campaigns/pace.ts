@@ -30,12 +30,8 @@ export function portionOf(rate: number, running = 1): number {
   return Math.min(most, Math.max(1, Math.floor(rate * PORTION_SECONDS)))
 }
 
-/**
- * A fan-out looks at what has come of its campaign, and whether it is to be paused, about every so many messages: a round costs Redis
- * and its worker as much as several. In ms within these bounds, and more often where its part of the lane would run dry.
- */
-const ROUND_MESSAGES = 100
-const LONGEST_ROUND_MS = 500
+/** A fan-out looks at what has come of its campaign at least this often, and more often where its part of the lane would run dry. */
+const LONGEST_ROUND_MS = 250
 export const SHORTEST_ROUND_MS = 100
 /** Each round may feed no more than a window. */
 const ROUNDS_IN_WINDOW = 4
@@ -43,10 +39,7 @@ const ROUNDS_IN_WINDOW = 4
 /** How long (ms) a fan-out waits for its next round, on a lane of `rate` per second on which `running` campaigns run. */
 export function roundMs(rate: number, running: number): number {
   const windowMs = (windowOf(rate, running) / rate) * 1_000
-  const messagesMs = (ROUND_MESSAGES / rate) * 1_000
-  return Math.floor(
-    Math.min(LONGEST_ROUND_MS, Math.max(SHORTEST_ROUND_MS, Math.min(messagesMs, windowMs / ROUNDS_IN_WINDOW))),
-  )
+  return Math.min(LONGEST_ROUND_MS, Math.max(SHORTEST_ROUND_MS, windowMs / ROUNDS_IN_WINDOW))
 }
 
 /** A campaign with nothing to feed is parked for so long at first; each time that nothing has moved meanwhile doubles it. */
