@@ -5,7 +5,7 @@
 import { type Sender, sortSenders, tokenOf } from '../accounts/senders.ts'
 import { findTemplateSync, type SyncedAccount, THROTTLED, writeTemplateSync } from '../accounts/template-syncs.ts'
 import { dropTemplates, markDeleted, missedBy, writeListed } from '../accounts/templates.ts'
-import type { MoveDeps } from '../campaigns/commands/lifecycle.ts'
+import type { MoveDeps } from '../campaigns/commands/moves.ts'
 import { pauseForTemplate } from '../campaigns/commands/template-paused.ts'
 import { listCampaigns } from '../campaigns/store/list.ts'
 import { cutText } from '../kernel/cut-text.ts'

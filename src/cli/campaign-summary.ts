@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SingleBar } from 'cli-progress'
 import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../campaigns/commands/describe.ts'
-import type { LifecycleDeps } from '../campaigns/commands/lifecycle.ts'
+import type { LifecycleDeps } from '../campaigns/commands/moves.ts'
 import { counted } from '../kernel/fault.ts'
 import { type CampaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { isBeforeStart } from '../model/campaigns/lifecycle.ts'
@@ -32,7 +32,7 @@ export type Lifecycle = Awaited<ReturnType<typeof lifecycleOf>>
 /** What moves a campaign, with what it needs. Loaded only for that: BullMQ takes longer to load than all else. */
 export async function lifecycleOf({ redis, config, use }: CommandContext) {
   const [moves, runs, { openCampaignQueue }] = await Promise.all([
-    import('../campaigns/commands/lifecycle.ts'),
+    import('../campaigns/commands/moves.ts'),
     import('../campaigns/commands/run-again.ts'),
     import('../campaigns/store/queue.ts'),
   ])

@@ -1,4 +1,5 @@
-// CSV as a stream, as normal-csv.ts leaves it: records with the line they begin on, in flat memory.
+// CSV: reads records as a stream, in flat memory, as normal-csv.ts leaves it, and makes the lines of exports, safe to open in a
+// spreadsheet.
 import { type Parser, parse } from 'csv-parse'
 import type { Separator } from './csv-head.ts'
 import { createYielder } from './yield-to-loop.ts'

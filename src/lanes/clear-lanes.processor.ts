@@ -1,6 +1,6 @@
-// Clears lanes of messages that wait but must not be sent, such as a night's backlog of expired messages or the rest of a
-// cancelled campaign. Taken one at a time, at the pace of the lane, they would delay the messages behind them. A claim that
-// was refused for such a reason starts the clearing; if the process dies, the next refused claim starts it again.
+// Clears lanes of messages that wait but must not be sent, such as a night's backlog of expired messages. Taken one at a time, at
+// the pace of the lane, they would delay the messages behind them. A claim that was refused for such a reason starts the clearing; if
+// the process dies, the next refused claim starts it again.
 import { randomUUID } from 'node:crypto'
 import type { SendPayload } from '../jobs/send.ts'
 import type { Config } from '../kernel/config.ts'

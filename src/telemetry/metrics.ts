@@ -1,5 +1,6 @@
 // What a process counts and times by itself, as Prometheus takes it. Made once per process; producer and worker of one
-// process share it. What is true of the whole installation is in gauges.ts.
+// process share it. Those of the whole installation are in gauges.ts, those of
+// each lane in lane-measures.ts.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { HAD_ENOUGH } from '../model/messages/provider-codes.ts'
 import type { Observer } from '../redis/observe.ts'

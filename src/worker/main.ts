@@ -1,5 +1,5 @@
-// The worker process: one list of all its parts, started in order and stopped in reverse. To add a background processor, add
-// it to the list.
+// The worker process: one list of all its parts, started in order. On a stop the lanes and all background processors stop at once, then
+// what they share, in reverse. To add a background processor, add it to the list.
 
 import { writeKeyUses } from '../accounts/key-uses.ts'
 import { startExpiry } from '../admin/expiry.processor.ts'

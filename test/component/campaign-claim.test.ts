@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { importTemplate } from '../../src/accounts/templates.ts'
-import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { cancelCampaign, pauseCampaign, resumeCampaign } from '../../src/campaigns/commands/moves.ts'
 import { mostFrequentCode } from '../../src/campaigns/fan-out/frequent-code.ts'
 import { type CampaignQueue, openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { type MessageId, newUlid } from '../../src/kernel/message-id.ts'

@@ -3,7 +3,7 @@
 // Real: Redis, the steps of messages, the worker's part that serves a lane. The test is WhatsApp.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { findSender } from '../../src/accounts/senders.ts'
-import { cancelCampaign } from '../../src/campaigns/commands/lifecycle.ts'
+import { cancelCampaign } from '../../src/campaigns/commands/moves.ts'
 import { spansToFeed } from '../../src/campaigns/fan-out/feed.ts'
 import { FilesAwayError } from '../../src/files/store.ts'
 import { messageId } from '../../src/kernel/message-id.ts'

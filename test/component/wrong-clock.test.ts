@@ -3,11 +3,11 @@
 // time service: `Date.now()` is, timers and `performance.now()` go on.
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { describeCampaign } from '../../src/campaigns/commands/describe.ts'
-import { FIRST_POLL_MS } from '../../src/kernel/backoff.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import { delayMessage } from '../../src/lanes/messages/claim.ts'
 import { LETTERS } from '../../src/model/messages/lifecycle.ts'
+import { FIRST_POLL_MS } from '../../src/model/messages/poll-schedule.ts'
 import { cap, cappedUntil } from '../../src/portfolios/caps.ts'
 import { keepHeldPlace } from '../../src/portfolios/held-places.ts'
 import { checkProviderRules } from '../../src/portfolios/rules.ts'

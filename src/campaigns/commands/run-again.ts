@@ -28,7 +28,7 @@ import type { Redis } from '../../redis/connect.ts'
 import { bodyDigest } from '../../redis/idempotency.ts'
 import { once } from '../../redis/once.ts'
 import { existingId } from './create.ts'
-import { checkCampaign, type LifecycleDeps, senderRemoved, wrongState } from './lifecycle.ts'
+import { checkCampaign, type LifecycleDeps, senderRemoved, wrongState } from './moves.ts'
 
 /**
  * Makes a new campaign for the recipients of this one whose message is in the class. It starts by itself once they are

@@ -8,7 +8,7 @@ import { logOwnPause } from '../../recipients/own-pauses.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { skipCorrupt } from '../../redis/records.ts'
-import type { MoveDeps } from './lifecycle.ts'
+import type { MoveDeps } from './moves.ts'
 
 /**
  * Pauses the running campaigns of the account that send this template (without one: any template), unless its current state allows

@@ -19,7 +19,7 @@ import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
-import { type LifecycleDeps, startCampaign } from '../commands/lifecycle.ts'
+import { type LifecycleDeps, startCampaign } from '../commands/moves.ts'
 import { blockBroken } from './block.ts'
 
 export const WATCH_MS = 500

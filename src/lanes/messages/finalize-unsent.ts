@@ -12,7 +12,7 @@ import { defineMessageScript } from './message-script.ts'
 import { newMessageOf } from './new-message.ts'
 import { FIELD, newRecordFields, storedProblem } from './record-format.ts'
 
-const finalizeScript = defineMessageScript(import.meta.url, 'message-finalize')
+const finalizeScript = defineMessageScript(import.meta.url, 'message-finalize-unsent')
 const finalizeReply = z.tuple([z.enum(['done', 'ignored']), z.string()])
 
 const ENDS = {

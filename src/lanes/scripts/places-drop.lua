@@ -1,5 +1,5 @@
--- Takes the places of a campaign off its lane. Included by campaign-move.lua, when a campaign ceases to run, and by
--- lane-drop.lua.
+-- Takes the places of a campaign off its lane. Included by campaign-move.lua, when a campaign is paused, cancelled or done,
+-- and by lane-drop.lua.
 
 -- Returns the first of them in the campaign's list; nil when there was none. A lane has some thousand at most.
 local function dropPlaces(places, turns, run)

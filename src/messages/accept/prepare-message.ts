@@ -8,18 +8,17 @@ import type { Fault } from '../../kernel/fault.ts'
 import { sendAtFault, validityFault } from '../../kernel/instant.ts'
 import { parseMessageId } from '../../kernel/message-id.ts'
 import { isUserId } from '../../kernel/recipient.ts'
-import { invalidFields, Refusal } from '../../kernel/refusal.ts'
-import { replyWindowOf } from '../../lanes/messages/inbound.ts'
+import { invalidFields, type Refusal } from '../../kernel/refusal.ts'
 import { readMessage } from '../../lanes/messages/records.ts'
 import { classOf, type ServiceContent } from '../../model/messages/content.ts'
 import { wordingOf } from '../../model/messages/text.ts'
-import { namesOf } from '../../people/names/names.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { checkTemplate } from './check-template.ts'
 import { assertSound, senderFaults, senderFor } from './choose-sender.ts'
 import { galleryFaults } from './gallery-files.ts'
 import { refuseUnsupported } from './provider-support.ts'
 import type { Address, ReadSend, ServiceMessage, TemplateMessage, UnreadableSend } from './read-send.ts'
+import { isOutsideWindow, OUTSIDE_WINDOW, outsideWindow } from './reply-window.ts'
 
 /** What judging a message needs. Times of `config` are in ms. */
 export interface PrepareDeps {
@@ -34,9 +33,6 @@ export interface PreparedMessage {
   /** The warning of a message that reaches only people who wrote within 24 hours, if this one did not. */
   warn?: () => Promise<typeof OUTSIDE_WINDOW | undefined>
 }
-
-/** The person has not written within 24 hours: WhatsApp takes only templates. */
-const OUTSIDE_WINDOW = 'outside_window'
 
 /** Whose message it is, and the lane that its id names already, where it has one. */
 export interface Owner {
@@ -94,9 +90,8 @@ async function prepareService(
   const payload = { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } as const
   // What people write is known on this wire only.
   if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
-  const isOutside = async (): Promise<boolean> =>
-    ((await replyWindowOf(deps.redis, sender.id, await namesOf(deps.redis, owner.account, to))) ?? 0) <
-    (message.sendAtMs ?? nowMs)
+  const isOutside = () =>
+    isOutsideWindow(deps.redis, { account: owner.account, lane: sender.id, to }, message.sendAtMs ?? nowMs)
   if (owner.settings?.outside_window === 'refuse' && (await isOutside())) throw outsideWindow()
   return { lane: sender.id, payload, warn: async () => ((await isOutside()) ? OUTSIDE_WINDOW : undefined) }
 }
@@ -137,14 +132,6 @@ async function prepareTemplate(
 
 /** WhatsApp refuses it (131062). */
 const NO_CODE_TO_USER_ID: Fault = { path: 'to', message: 'expected a phone number: codes are sent to no user ids' }
-
-const outsideWindow = (): Refusal =>
-  new Refusal(
-    'in_the_way',
-    OUTSIDE_WINDOW,
-    'The person has not written within 24 hours before it would leave, and can be sent only templates.',
-    [{ path: 'to', message: 'has not written within 24 hours' }],
-  )
 
 const sendAtOf = ({ sendAtMs }: Address) => (sendAtMs === undefined ? {} : { sendAt: sendAtMs })
 

@@ -1,4 +1,4 @@
-// The definition of a campaign, given when it is created: sender, content, recipients, validity.
+// The definition of a campaign, given when it is created: sender, content, recipients, one start and one end. It has no hours of the day.
 import { z } from 'zod'
 import { listUpTo, nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
 import { instantSchema, iso } from '../../kernel/instant.ts'

@@ -1,4 +1,4 @@
-// Checks the parameters of one component of a template message: their number, kinds and values.
+// Checks the parameters of one component of a template message, for match-template.ts: their number, kinds and values.
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
 import { nonEmptyTextUpTo } from '../../kernel/bounded.ts'

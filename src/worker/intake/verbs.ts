@@ -14,7 +14,7 @@ import {
   resumeCampaign,
   scheduleCampaign,
   startCampaign,
-} from '../../campaigns/commands/lifecycle.ts'
+} from '../../campaigns/commands/moves.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
 import { faultsOf } from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'

@@ -1,17 +1,18 @@
-// Makes the due status polls of one lane, within the lane's budget (lanes/messages/status-polls.ts). If other lanes may be waiting, the
+// Makes the due status polls of one lane, within the lane's budget (lanes/messages/poll-list.ts). If other lanes may be waiting, the
 // lane yields after a few seconds. A failure of one message is logged and delays that message only.
 
 import { createCampaignRefusals } from '../../campaigns/fan-out/circuit-breaker.ts'
-import { laneBackoffMs, nextPollMs, POLL_FOR_MS } from '../../kernel/backoff.ts'
+import { laneBackoffMs } from '../../kernel/backoff.ts'
 import type { Config } from '../../kernel/config.ts'
 import type { Log } from '../../kernel/log.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { HOUR_MS } from '../../kernel/time-units.ts'
+import { coolPolls, endPoll, takePolls } from '../../lanes/messages/poll-list.ts'
 import { type MessageRecord, readMessage } from '../../lanes/messages/records.ts'
-import { coolPolls, endPoll, takePolls } from '../../lanes/messages/status-polls.ts'
 import type { LaneQueues } from '../../lanes/queues.ts'
 import { HISTORY, type HistoryCode, readHistory } from '../../model/messages/history.ts'
 import { MAX_RETRY_AFTER_MS } from '../../model/messages/outcome.ts'
+import { nextPollMs, POLL_FOR_MS } from '../../model/messages/poll-schedule.ts'
 import type { PollEnd } from '../../model/provider.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'

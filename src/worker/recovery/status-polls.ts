@@ -6,12 +6,12 @@
 // - between the end of the job and adding it again: the sweep notices that polls are late.
 
 import { POLL_JOB, POLL_QUEUE, type PollPayload, pollJobId, pollPayloadSchema } from '../../jobs/background.ts'
-import { FIRST_POLL_MS } from '../../kernel/backoff.ts'
 import { waitAtMost } from '../../kernel/deadline.ts'
 import { delayedUntil, sharedDelayedKey } from '../../lanes/bullmq/layout.ts'
 import { openQueue, promote } from '../../lanes/bullmq/open-queue.ts'
 import { endOwn, openWorker } from '../../lanes/bullmq/worker.ts'
-import { pollCooldownMs, untilNextPollMs } from '../../lanes/messages/status-polls.ts'
+import { pollCooldownMs, untilNextPollMs } from '../../lanes/messages/poll-list.ts'
+import { FIRST_POLL_MS } from '../../model/messages/poll-schedule.ts'
 import { runningRedisClock } from '../../redis/clock.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { sharedQueuePrefix } from '../../redis/keys.ts'

@@ -58,11 +58,11 @@
 -- are any; {'error', text} of one that failed.
 -- The verdict `stopped`: its campaign does not run, nothing may be sent.
 -- {'gone', state letter, ''}: a message of a campaign that was claimed before and whose record is gone. Nothing may
--- be sent, nothing was written; message-finalize.lua ends it.
+-- be sent, nothing was written; message-finalize-unsent.lua ends it.
 -- {'lane_cooldown', 'recipient_cooldown', 'message_waits' or 'too_early', state letter, ms to wait}: nothing may be sent, and
 -- nothing was written, except that the job is delayed for so long when only this message waits. `too_early`: its slot would
 -- be too far ahead. {'taken', ...}: it does not wait any more, another worker was faster; nothing was written.
--- {'dead', ...}: a place with a job that is a dead letter; nothing was written, message-finalize.lua ends it.
+-- {'dead', ...}: a place with a job that is a dead letter; nothing was written, message-finalize-unsent.lua ends it.
 -- include message-constants
 -- include message-history
 -- include campaign-changes

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
--- Takes steps of messages of a lane, any but a claim, a cancel and a requeue, which have scripts of their own. Allowed when
--- Redis is full: what happened to a message must be written down, or a full Redis would turn sent messages into doubled
--- ones. Every step is fenced by the attempt, harmless when repeated, and taken by itself: a fault of one harms no other.
+-- Records how attempts ended, what providers report later, and all other steps of messages of a lane but a claim, a cancel
+-- and a requeue, which have scripts of their own. Allowed when Redis is full: what happened to a message must be written
+-- down, or a full Redis would turn sent messages into doubled ones. Every step is fenced by the attempt, harmless when
+-- repeated, and taken by itself: a fault of one harms no other.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them

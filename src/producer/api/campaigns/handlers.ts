@@ -10,7 +10,7 @@ import {
   resumeCampaign,
   scheduleCampaign,
   startCampaign,
-} from '../../../campaigns/commands/lifecycle.ts'
+} from '../../../campaigns/commands/moves.ts'
 import { runAgain, runDetail } from '../../../campaigns/commands/run-again.ts'
 import { planRun } from '../../../campaigns/preflight/plan-run.ts'
 import type { CampaignQueue } from '../../../campaigns/store/queue.ts'

@@ -1,5 +1,6 @@
-// The moves of a campaign, for the routes, the command line and the client. Each move is one step in Redis, and its job is added after
-// it. If the process dies in between, the workers' watch adds the job.
+// The moves of a campaign: start, pause, resume, cancel and the like, for the routes, the command line and the client. Each move is one
+// step in Redis (campaign-move.lua), which also takes a campaign that does not run any more off its lane. Its job is added after it; if
+// the process dies in between, the workers' watch adds the job.
 
 import { invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { cancelStep } from '../../lanes/cancel-message.ts'

@@ -1,6 +1,6 @@
-// The status polls of a lane: when each message is polled, within the budget that all workers share.
+// The list of a lane's messages to poll, within the budget that all workers share. When each is polled: poll-schedule.ts.
 import { z } from 'zod'
-import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../../kernel/backoff.ts'
+import { POLL_FOR_MS, POLLS_AT_ONCE, pollPace } from '../../model/messages/poll-schedule.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { nextPollKey, pollingKey, pollKey } from '../../redis/keys.ts'
 import { defineScript } from '../../redis/lua.ts'
