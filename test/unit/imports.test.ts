@@ -63,24 +63,42 @@ test('imports are seen at all', () => {
 })
 
 /** Imports of one room by another, as `from -> to: file imports file`. */
-const crossings = sources.flatMap(({ file, imports }) =>
-  imports
-    .filter((imported) => roomOf(imported) !== roomOf(file))
-    .map((imported) => ({ from: roomOf(file), to: roomOf(imported), says: `${file} imports ${imported}` })),
-)
+const crossingsIn = (files: readonly Pick<Source, 'file' | 'imports'>[]) =>
+  files.flatMap(({ file, imports }) =>
+    imports
+      .filter((imported) => roomOf(imported) !== roomOf(file))
+      .map((imported) => ({ from: roomOf(file), to: roomOf(imported), says: `${file} imports ${imported}` })),
+  )
+type Crossing = ReturnType<typeof crossingsIn>[number]
+
+/** Those between two rooms that import each other. */
+function mutualAmong(crossings: readonly Crossing[]): string[] {
+  const ways = new Set(crossings.map(({ from, to }) => `${from} ${to}`))
+  return crossings.filter(({ from, to }) => ways.has(`${to} ${from}`)).map(({ says }) => says)
+}
+
+/** Those of a room by one that is above it in the list. */
+const upwardAmong = (crossings: readonly Crossing[]): string[] =>
+  crossings.filter(({ from, to }) => ROOMS.indexOf(to) > ROOMS.indexOf(from)).map(({ says }) => says)
+
+const crossings = crossingsIn(sources)
 
 test('the rooms are the folders of src/, and none is left out', () => {
   expect([...new Set(sources.map(({ file }) => roomOf(file)))].sort()).toEqual([...ROOMS].sort())
 })
 
 test('no two folders import each other', () => {
-  const ways = new Set(crossings.map(({ from, to }) => `${from} ${to}`))
-  expect(crossings.filter(({ from, to }) => ways.has(`${to} ${from}`)).map(({ says }) => says)).toEqual([])
+  expect(mutualAmong(crossings)).toEqual([])
 })
 
 test('a folder imports only folders above it in the list', () => {
-  const upward = crossings.filter(({ from, to }) => ROOMS.indexOf(to) > ROOMS.indexOf(from))
-  expect(upward.map(({ says }) => says)).toEqual([])
+  expect(upwardAmong(crossings)).toEqual([])
+})
+
+test('one wrong import would be found by both', () => {
+  const wrong = crossingsIn([...sources, { file: 'model/message.ts', imports: ['lanes/places.ts'] }])
+  expect(upwardAmong(wrong)).toEqual(['model/message.ts imports lanes/places.ts'])
+  expect(mutualAmong(wrong)).toContain('model/message.ts imports lanes/places.ts')
 })
 
 /** Files below src/ and packages that a file needs when it runs; types are gone by then. */

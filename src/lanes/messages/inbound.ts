@@ -39,21 +39,19 @@ const INBOUND = { gallery_file: 'gallery_file' } as const satisfies { [Name in k
 const NOTIFIED = 'notified'
 
 /**
- * Stores a received message and emits `message.received`. Repeated webhooks change nothing; two at the same moment may
- * both write the event, under one id. Dying before that is harmless: the webhook was not answered, and comes again.
- * `beforeNotified` is called with each new one before the event is written, and perhaps again after a crash, with the same
- * `receivedAt`.
+ * Stores a received message and opens the reply window. Resolves to when it was received (epoch ms), the same each time it comes;
+ * undefined once `emitReceived` has completed it, so that repeated webhooks change nothing. Dying before that is harmless: the webhook
+ * was not answered, and comes again.
  */
 export async function storeInbound(
   redis: Redis,
   account: number,
   message: NewInbound,
   retentionMs: number,
-  beforeNotified?: (receivedAt: number) => Promise<void>,
-): Promise<void> {
+): Promise<number | undefined> {
   const key = inboundKey(account, message.id)
   const [notified, storedAt] = await redis.hmget(key, NOTIFIED, 'received_at')
-  if (notified === '1') return
+  if (notified === '1') return undefined
   // First, so that a process that dies in between leaves an id without a message. A repeat is shown once.
   if (storedAt === null) {
     await indexReceived(redis, message, retentionMs)
@@ -68,7 +66,12 @@ export async function storeInbound(
     const { lane, received_at: at } = message
     for (const person of namesOfWriter(message)) await openReplyWindow(redis, lane, person, at, Date.now())
   }
-  await beforeNotified?.(Number(storedAt ?? message.received_at))
+  return Number(storedAt ?? message.received_at)
+}
+
+/** Emits `message.received` of a stored message. Two webhooks at the same moment may both write the event, under one id. */
+export async function emitReceived(redis: Redis, account: number, message: NewInbound): Promise<void> {
+  const key = inboundKey(account, message.id)
   const event = JSON.stringify({ about: 'received', name: inboundDigest(message.id), at: message.received_at })
   await redis.xadd(outboxKey(message.lane), 'NOMKSTREAM', '*', ENTRY.events, event)
   await redis.hset(key, NOTIFIED, '1')

@@ -4,7 +4,7 @@ import { senderOfPhoneNumberId } from '../../../accounts/senders.ts'
 import { addReply } from '../../../campaigns/store/replies.ts'
 import { addReceivedMedium } from '../../../gallery/received-media.ts'
 import type { Config } from '../../../kernel/config.ts'
-import { namesOfWriter, opensWindow, storeInbound } from '../../../lanes/messages/inbound.ts'
+import { emitReceived, namesOfWriter, opensWindow, storeInbound } from '../../../lanes/messages/inbound.ts'
 import { eraseOptOut } from '../../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../../people/tombstones.ts'
 import type { Preference } from '../../../providers/cloud-preferences.ts'
@@ -54,11 +54,13 @@ export async function storeReceived(
     await eraseOptOut(deps.redis, owner, names)
     return
   }
-  await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs, async (receivedAt) => {
-    await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
-    if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
-    if (opensWindow(received)) await addReply(deps.redis, lane, { message: inboundDigest(id), receivedAt })
-  })
+  const receivedAt = await storeInbound(deps.redis, owner, received, deps.config.receivedRetentionMs)
+  if (receivedAt === undefined) return
+  // Before the event: a process that dies in between does all of this again, and the event is written once it is done.
+  await applyOptOutKeyword(deps.redis, owner, received, message.atMs ?? receivedAt)
+  if (parts.media !== undefined) await keepMedia(deps, owner, { id, lane })
+  if (opensWindow(received)) await addReply(deps.redis, lane, { message: inboundDigest(id), receivedAt })
+  await emitReceived(deps.redis, owner, received)
 }
 
 /** Has a worker fetch the file that came with a message, where the account keeps received media. */
