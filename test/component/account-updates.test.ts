@@ -1,6 +1,5 @@
 // Pins: what WhatsApp tells of templates, numbers and accounts changes them in the order of its own times, pauses campaigns, and
 // is kept as a notice, whatever the field. Real: Redis, HTTP, producer, worker.
-import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -22,6 +21,7 @@ import { type CampaignService, SPRING, startCampaigns } from '../support/campaig
 import { acknowledgedId } from '../support/messages.ts'
 import { ownAct } from '../support/own-acts.ts'
 import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 let service: CampaignService
 let admin: string
@@ -38,17 +38,8 @@ const NOW = Math.floor(Date.now() / 1_000) - 3_600
 
 /** Brings a signed webhook with one change; `time` in seconds. */
 async function bring(field: string, value: unknown, time = NOW): Promise<void> {
-  const body = JSON.stringify({
-    object: 'whatsapp_business_account',
-    entry: [{ id: '4711', time, changes: [{ field, value }] }],
-  })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
-  expect(answer.status, await answer.text()).toBe(200)
+  const { status, text } = await bringWebhook(service.url, [{ field, value }], { waba: '4711', atMs: time * 1_000 })
+  expect(status, text).toBe(200)
 }
 
 const ofTemplate = { message_template_id: 1, message_template_name: 'spring', message_template_language: 'en-US' }

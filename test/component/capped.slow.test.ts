@@ -1,7 +1,6 @@
 // Pins: a person who has had enough marketing (131049) gets none until that is over, by campaign, requeue or resume; a
 // campaign may try them again then; what WhatsApp holds back is counted, and a drop pauses the campaign. Real: Redis, HTTP,
 // producer, worker. Stood in for: WhatsApp.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { importTemplate } from '../../src/accounts/templates.ts'
@@ -16,6 +15,7 @@ import { SPRING, sumOf } from '../support/campaigns.ts'
 import { type Answering, accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { ownAct } from '../support/own-acts.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const CAP_SECONDS = 3
 const CAPPED = 131049
@@ -72,13 +72,7 @@ async function report(message: { id: string; attempt: string }, status: string, 
     ...(code !== undefined && { errors: [{ code, title: 'x' }] }),
   }
   const body = JSON.stringify({ entry: [{ changes: [{ field: 'messages', value: { statuses: [item] } }] }] })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
-  expect(answer.status).toBe(200)
+  expect((await postSigned(`${service.url}/webhooks/cloud-api`, body)).status).toBe(200)
 }
 
 const attemptOf = async (id: string): Promise<string> => {

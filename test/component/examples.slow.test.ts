@@ -1,6 +1,5 @@
 // Pins: what the description shows as an example can be sent, and is answered with the status that stands with it. Each
 // answer is held against its schema by test/support/watch-answers.ts. So are the messages in docs/reference/http.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { demoAccounts } from '../../packages/simulator/demo/data.ts'
@@ -20,6 +19,7 @@ import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
 import { hubSignature, phoneAsks } from '../support/flow-phone.ts'
 import { readPage } from '../support/pages.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned, signatureOf } from '../support/webhooks.ts'
 
 let world: DemoWorld
 let url: string
@@ -99,7 +99,6 @@ async function receivedMessage(type: string): Promise<Prepared> {
 type Prepared = Pick<Example, 'params' | 'query' | 'headers' | 'body'> & { form?: FormData }
 const withId = async (id: Promise<string>): Promise<Prepared> => ({ params: { id: await id } })
 const VERIFY_TOKEN = 'verify-token-of-the-account'
-const signed = (text: string, secret = 'app-secret') => createHmac('sha256', secret).update(text).digest('hex')
 
 /** What must be there before an example of a route is sent; `params` instead of those shown. By route, or route and example. */
 const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>> = {
@@ -201,7 +200,7 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     return { query: { ...query, 'hub.verify_token': 'verify-token' } }
   },
   async webhooksReport({ body }) {
-    return { headers: { 'X-Hub-Signature-256': `sha256=${signed(JSON.stringify(body))}` } }
+    return { headers: { 'X-Hub-Signature-256': signatureOf(JSON.stringify(body)) } }
   },
   async webhooksAccountHandshake({ query }) {
     await ask('PUT', '/admin/webhook-secrets/webhook.verify_token', { secret: VERIFY_TOKEN })
@@ -209,8 +208,8 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
   },
   async webhooksAccountReport({ body }) {
     await ask('PUT', '/admin/webhook-secrets/webhook.app_secret', { secret: 'app-secret-of-the-account' })
-    const signature = signed(JSON.stringify(body), 'app-secret-of-the-account')
-    return { params: { account: String(world.account) }, headers: { 'X-Hub-Signature-256': `sha256=${signature}` } }
+    const signature = signatureOf(JSON.stringify(body), 'app-secret-of-the-account')
+    return { params: { account: String(world.account) }, headers: { 'X-Hub-Signature-256': signature } }
   },
   async keysRevoke() {
     const { id } = await createCredential(world.service.redis, world.account, ['messages:read'], Date.now())
@@ -318,12 +317,8 @@ test.each(Object.entries(providerWebhooks))('the webhook %s is taken', async (_n
   const example = item.post?.requestBody?.content['application/json']?.example
   const body = JSON.stringify(example)
   expect(body.length).toBeGreaterThan(100)
-  const answer = await fetch(`${url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'x-hub-signature-256': `sha256=${signed(body)}`, 'content-type': 'application/json' },
-    body,
-  })
-  expect([answer.status, await answer.json()]).toEqual([200, { status: true, message: 'received' }])
+  const { status, text } = await postSigned(`${url}/webhooks/cloud-api`, body)
+  expect([status, JSON.parse(text)]).toEqual([200, { status: true, message: 'received' }])
 })
 
 describe('a key of a request that comes again with another body is refused by', () => {
@@ -383,12 +378,8 @@ test('an upload into a folder that does not exist, and a webhook that is compres
   form.set('file', new Blob(['A text.']), 'a.txt')
   const upload = await api().post(`${GALLERY}/files`, form)
   expect([upload.status, upload.json]).toMatchObject([404, { error: { code: 'not_found' } }])
-  const webhook = await fetch(`${url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'x-hub-signature-256': `sha256=${signed('x')}`, 'content-encoding': 'gzip' },
-    body: 'x',
-  })
-  expect([webhook.status, await webhook.json()]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }])
+  const { status, text } = await postSigned(`${url}/webhooks/cloud-api`, 'x', undefined, { 'content-encoding': 'gzip' })
+  expect([status, JSON.parse(text)]).toMatchObject([415, { error: { code: 'unsupported_media_type' } }])
 })
 
 describe('in docs/reference/http/sending.md', () => {

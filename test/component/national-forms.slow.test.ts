@@ -1,7 +1,7 @@
 // Pins: a number with two national forms is one person, whichever form an opt-out, a file, a webhook or a request has: for opt-outs,
 // duplicates, caps, the 24 hours, cooldowns, conversations, showing and erasing; also where an older release wrote the
 // other form down. What is sent keeps its form. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { createHmac, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -29,6 +29,7 @@ import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { contactsOf } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 let service: CampaignService
 let tenant: Tenant
@@ -172,10 +173,8 @@ async function write(from: string, body: string): Promise<void> {
     messages: [{ id, from, timestamp, type: 'text', text: { body } }],
   }
   const raw = JSON.stringify({ entry: [{ id: '1', changes: [{ field: 'messages', value }] }] })
-  const signature = createHmac('sha256', 'app-secret').update(raw).digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body: raw })
-  expect(answer.status, await answer.text()).toBe(200)
+  const { status, text } = await postSigned(`${service.url}/webhooks/cloud-api`, raw)
+  expect(status, text).toBe(200)
 }
 
 const conversation = z.object({

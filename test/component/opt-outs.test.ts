@@ -1,7 +1,6 @@
 // Pins: people who want no advertising get none: from the word that they write, WhatsApp's own report, HTTP, to the
 // campaigns and templates that pass them over; what is no advertising reaches them unless the account says otherwise.
 // Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { createHmac } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +30,7 @@ import { slowChecksOf } from '../support/state/accounts.ts'
 import { allOfContacts, stored } from '../support/state/everything.ts'
 import { receivedRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 let service: CampaignService
 let contacts: string
@@ -209,11 +209,7 @@ test.concurrent('an opt-out that is dated ahead counts from now on, and what com
 /** What WhatsApp brings, as it signs it. */
 async function bring(field: string, value: object, phone_number_id = `${PHONE_NUMBER_ID}1`): Promise<void> {
   const change = { field, value: { metadata: { display_phone_number: '1', phone_number_id }, ...value } }
-  const raw = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] })
-  const signature = `sha256=${createHmac('sha256', 'app-secret').update(raw).digest('hex')}`
-  const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
-  const { status } = await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body: raw })
-  expect(status).toBe(200)
+  expect((await bringWebhook(service.url, [change])).status).toBe(200)
 }
 const prefer = (wa_id: string, value: string, timestamp: number) =>
   bring('user_preferences', {

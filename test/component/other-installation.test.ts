@@ -1,6 +1,5 @@
 // Pins: a producer whose Redis comes back empty, or with the data of another installation, says "not now" to everybody until
 // the right data are back: clients and WhatsApp repeat, and nothing is lost. Real: Redis, HTTP, producer.
-import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +24,7 @@ import { silentLog } from '../support/app.ts'
 import { audioTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { eventually } from '../support/wait.ts'
+import { signatureOf } from '../support/webhooks.ts'
 import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 const SECRET = 'app-secret'
@@ -89,8 +89,8 @@ const send = () =>
 function postWebhook(value: object, at = url, field = 'messages'): Promise<number> {
   const change = { field, value: { metadata: { phone_number_id: PHONE_NUMBER_ID }, ...value } }
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '1', changes: [change] }] })
-  const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-  return statusOf('/webhooks/cloud-api', { method: 'POST', body, headers: { 'x-hub-signature-256': signature } }, at)
+  const headers = { 'x-hub-signature-256': signatureOf(body, SECRET) }
+  return statusOf('/webhooks/cloud-api', { method: 'POST', body, headers }, at)
 }
 
 /** Evidence about a message of ours on this lane. */

@@ -1,6 +1,5 @@
 // Pins: a template that WhatsApp pauses by webhook while its campaigns go at full pace: nothing of them reaches WhatsApp a
 // second after the webhook was answered. Real: Redis, HTTP, producer, worker, the simulator and its ledger.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderProvider } from '../../src/accounts/senders.ts'
@@ -8,6 +7,7 @@ import { stalledSince, unwatch, watch } from '../../src/providers/stalls.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { slowness } from '../support/machine.ts'
 import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 const PACE = 500
 const PEOPLE = 8_000
@@ -21,13 +21,9 @@ afterAll(() => service?.close())
 
 async function bring(event: string): Promise<void> {
   const value = { message_template_name: 'spring', message_template_language: 'en_US', event }
-  const change = { field: 'message_template_status_update', value }
-  const entry = [{ id: '4711', time: Math.floor(Date.now() / 1_000), changes: [change] }]
-  const body = JSON.stringify({ object: 'whatsapp_business_account', entry })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-  const bringOnce = async () =>
-    (await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body })).status
+  const changes = [{ field: 'message_template_status_update', value }]
+  const atMs = Date.now()
+  const bringOnce = async () => (await bringWebhook(service.url, changes, { waba: '4711', atMs })).status
   // Again, as WhatsApp does, while Redis seems to be away, which a machine that stands still makes it.
   await eventually(async () => (await bringOnce()) === 200, 'it is taken')
 }

@@ -1,6 +1,5 @@
 // Pins: a person whom WhatsApp names by number and by user id is one: what they say under any name holds under all, in whatever
 // order webhooks come, and is shown and forgotten together. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -23,6 +22,7 @@ import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
 import { allOfContacts } from '../support/state/everything.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 let service: CampaignService
 let tenant: Tenant
@@ -48,13 +48,8 @@ const START = Math.floor(Date.now() / 1_000) - 3_600
 async function bring(value: object, phoneNumberId = `${PHONE_NUMBER_ID}1`, field = 'messages'): Promise<void> {
   const all = { metadata: { phone_number_id: phoneNumberId }, ...value }
   const body = JSON.stringify({ entry: [{ id: '1', changes: [{ field, value: all }] }] })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
-  expect(answer.status, await answer.text()).toBe(200)
+  const { status, text } = await postSigned(`${service.url}/webhooks/cloud-api`, body)
+  expect(status, text).toBe(200)
 }
 
 let messages = 0

@@ -1,7 +1,6 @@
 // Pins: whatever shape WhatsApp, or somebody who hands its webhooks on, gives to what a person wrote, the webhook is
 // taken and the message is kept. The shapes are those of public test suites; the words are ours. Real: Redis, HTTP,
 // producers, of which there may be two.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findInbound } from '../../src/lanes/messages/inbound.ts'
 import { messages } from '../../src/producer/api/messages/routes.ts'
@@ -9,6 +8,7 @@ import { startProducer } from '../../src/producer/main.ts'
 import { silentLog } from '../support/app.ts'
 import { PHONE_NUMBER_ID, type Service, startService, type Tenant } from '../support/service.ts'
 import { outboxOf, toldOfReceived } from '../support/state/messages.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 let service: Service
 let tenant: Tenant
@@ -23,12 +23,8 @@ afterAll(async () => {
   await service?.close()
 })
 
-async function post(body: object, url = service.url): Promise<number> {
-  const raw = JSON.stringify(body)
-  const signature = `sha256=${createHmac('sha256', 'app-secret').update(raw).digest('hex')}`
-  const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
-  return (await fetch(`${url}/webhooks/cloud-api`, { method: 'POST', headers, body: raw })).status
-}
+const post = async (body: object, url = service.url): Promise<number> =>
+  (await postSigned(`${url}/webhooks/cloud-api`, JSON.stringify(body))).status
 
 const metadata = { display_phone_number: '15550000001', phone_number_id: `${PHONE_NUMBER_ID}1` }
 const ada = { profile: { name: 'Ada' }, wa_id: '491540000001' }

@@ -1,6 +1,5 @@
 // Pins: whatever word Redis refuses with, a request is answered 503 `unavailable` with Retry-After, never 500, never 2xx,
 // and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
-import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +17,7 @@ import { silentLog } from '../support/app.ts'
 import { audioTo } from '../support/messages.ts'
 import { type RedisRelay, startRedisRelay } from '../support/redis-relay.ts'
 import { eventually } from '../support/wait.ts'
+import { signatureOf } from '../support/webhooks.ts'
 import { type RedisServer, startRedisServer } from '../testbed/redis-server.ts'
 
 const SECRET = 'app-secret'
@@ -89,7 +89,7 @@ const webhook = JSON.stringify({
     },
   ],
 })
-const signature = `sha256=${createHmac('sha256', SECRET).update(webhook).digest('hex')}`
+const signature = signatureOf(webhook, SECRET)
 
 const call = (path: string, init: RequestInit = {}) =>
   apiClient(producer.url, key).open(path, {

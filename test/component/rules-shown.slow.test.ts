@@ -1,6 +1,5 @@
 // Pins: what WhatsApp's own rules do is in the metrics, in lists of lanes and in snapshots: campaigns that rest and why, people
 // of a portfolio, held and dropped messages, capped people. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
@@ -18,6 +17,7 @@ import { silentLog } from '../support/app.ts'
 import { runCli } from '../support/cli.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const CODE = {
   ...{ name: 'ready', category: 'UTILITY', language: 'en_US', status: 'APPROVED' },
@@ -85,13 +85,7 @@ async function reportFailed(campaign: string, code: number): Promise<void> {
     errors: [{ code, title: 'x' }],
   }
   const body = JSON.stringify({ entry: [{ changes: [{ field: 'messages', value: { statuses: [item] } }] }] })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
-  expect(answer.status).toBe(200)
+  expect((await postSigned(`${service.url}/webhooks/cloud-api`, body)).status).toBe(200)
 }
 
 test('a campaign that rests at the limit is seen everywhere, with the reason and until when', async () => {

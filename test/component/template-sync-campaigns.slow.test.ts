@@ -1,12 +1,12 @@
 // Pins: what WhatsApp's list of templates means for campaigns: one that names a deleted template keeps it, as deleted; running
 // ones stop when theirs may not be sent any more. Real: Redis, HTTP, producer, worker, simulator.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setSenderProvider } from '../../src/accounts/senders.ts'
 import { askForSync, dueSyncs, findTemplateSync } from '../../src/accounts/template-syncs.ts'
 import { findTemplate } from '../../src/accounts/templates.ts'
 import { type CampaignService, SPRING, startCampaigns } from '../support/campaigns.ts'
 import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 let service: CampaignService
 beforeAll(async () => {
@@ -65,12 +65,7 @@ test('a webhook about a template has the list read again soon, and not at once f
     field: 'message_template_components_update',
     value: { message_template_id: 1, message_template_name: 'other', message_template_language: 'en_US' },
   }
-  const time = Math.floor(Date.now() / 1_000)
-  const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '4711', time, changes: [change] }] })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body })
-  expect(answer.status).toBe(200)
+  expect((await bringWebhook(service.url, [change], { waba: '4711' })).status).toBe(200)
   expect(await dueSyncs(service.redis, Date.now() + 2_000, 100)).not.toContainEqual(synced)
   expect(await dueSyncs(service.redis, Date.now() + 310_000, 100)).toContainEqual(synced)
 })

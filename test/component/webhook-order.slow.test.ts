@@ -1,6 +1,5 @@
 // Pins: whatever order the webhooks of one world come in, and however often each comes, templates, senders, portfolios,
 // messages, caps, holds, opt-outs and notices end the same. Real: Redis, HTTP, producer, worker. Stood in for: WhatsApp.
-import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -22,6 +21,7 @@ import { SPRING } from '../support/campaigns.ts'
 import { accepted, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const MESSAGES = 5
 /** In the past, since a time to come is taken for now (seconds). */
@@ -102,13 +102,8 @@ async function bring(place: Place, change: Change): Promise<void> {
   const { field, value, time } = change(place)
   const entry = { id: place.wabaId, ...(time !== undefined && { time }), changes: [{ field, value }] }
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [entry] })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${service.url}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
-  expect(answer.status, await answer.text()).toBe(200)
+  const { status, text } = await postSigned(`${service.url}/webhooks/cloud-api`, body)
+  expect(status, text).toBe(200)
 }
 
 /** One after the other. */

@@ -1,6 +1,5 @@
 // Pins: every documented webhook that is posted, signed, is answered with 200 and found afterwards: a received message among the messages, what
 // it tells besides among the notices, and none is lost. Real: Redis, HTTP, producer.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
@@ -9,6 +8,7 @@ import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
 import { PHONE_NUMBER_ID } from '../support/service.ts'
 import { NOTICES } from '../support/webhook-notices.ts'
 import { ABOUT_US, metadata, RECEIVED, STATUSES } from '../support/webhook-samples.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 let service: CampaignService
 let admin: string
@@ -27,9 +27,7 @@ async function bring(field: string, value: object, place: number): Promise<numbe
     .replaceAll(metadata.phone_number_id, `${PHONE_NUMBER_ID}1`)
     .replaceAll(metadata.display_phone_number, service.sender)
     .replaceAll('wamid.R', `wamid.R${place}`)
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-  return (await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body })).status
+  return (await postSigned(`${service.url}/webhooks/cloud-api`, body)).status
 }
 
 const listed = z.object({ data: z.array(z.looseObject({ kind: z.string(), provider_id: z.string().nullable() })) })

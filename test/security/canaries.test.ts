@@ -1,7 +1,6 @@
 // Pins: 1,000 keys, numbers, names and texts are put through every door, good and bad, and none comes out where it has no
 // business: logs, metrics, traces, activity, events without content, what another account is shown, process lists, files
 // that others may read. Real: Redis, HTTP, producer, worker, command line, simulator, the SDK of traces.
-import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { context, trace } from '@opentelemetry/api'
@@ -23,6 +22,7 @@ import { contactsOf } from '../support/state/accounts.ts'
 import { messageRecord } from '../support/state/messages.ts'
 import { intakeQueue } from '../support/state/queues.ts'
 import { eventually } from '../support/wait.ts'
+import { signatureOf } from '../support/webhooks.ts'
 
 const EACH = 250
 const of = (make: (i: number) => string): string[] => Array.from({ length: EACH }, (_, i) => make(i))
@@ -82,8 +82,7 @@ const cli = (words: readonly string[], input = '') =>
 async function webhook(value: object, secret = 'app-secret') {
   const entry = [{ id: '1', changes: [{ field: 'messages', value }] }]
   const raw = JSON.stringify({ object: 'whatsapp_business_account', entry })
-  const signature = `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`
-  return http('POST', '/webhooks/cloud-api', raw, { 'x-hub-signature-256': signature })
+  return http('POST', '/webhooks/cloud-api', raw, { 'x-hub-signature-256': signatureOf(raw, secret) })
 }
 
 /** Where one of them stands. Numbers also as people write them. */

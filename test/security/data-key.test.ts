@@ -1,7 +1,6 @@
 // Pins: with LANEWAY_DATA_KEY, no number and no text of a message can be found in Redis, by whatever door it came; messages
 // are found, shown, sent again and forgotten as ever, those of before the key and of an older key too; and a process
 // without the key neither starts nor spoils what it cannot read. Real: Redis, HTTP, producer, worker, command line.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { useDataKeys } from '../../src/kernel/sealed.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
@@ -15,6 +14,7 @@ import { stored } from '../support/state/everything.ts'
 import { jobOf, nextLook } from '../support/state/lanes.ts'
 import { isOutbox, recipientCooldowns, replyWindowsOf } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
+import { bringWebhook } from '../support/webhooks.ts'
 
 const KEY = 'the data key of this test with 32 characters and more'
 const NEXT = 'the next data key of this test with 32 characters and more'
@@ -46,11 +46,7 @@ async function receive(from: string, text: string): Promise<void> {
     metadata: { phone_number_id: `${PHONE_NUMBER_ID}1` },
     messages: [{ id, from, timestamp: String(Math.floor(Date.now() / 1_000)), type: 'text', text: { body: text } }],
   }
-  const entry = [{ id: '1', changes: [{ field: 'messages', value }] }]
-  const body = JSON.stringify({ object: 'whatsapp_business_account', entry })
-  const signature = `sha256=${createHmac('sha256', 'app-secret').update(body).digest('hex')}`
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature }
-  expect((await fetch(`${service.url}/webhooks/cloud-api`, { method: 'POST', headers, body })).status).toBe(200)
+  expect((await bringWebhook(service.url, [{ field: 'messages', value }])).status).toBe(200)
 }
 
 /** What one tells the simulator to answer for a number. */

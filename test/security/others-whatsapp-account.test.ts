@@ -1,11 +1,11 @@
 // Pins: an account that signs webhooks of its own, or names the account at WhatsApp of another one, neither hears what that
 // one is told nor keeps it from hearing it. Real: Redis, HTTP, producer. The test itself plays WhatsApp.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findSender } from '../../src/accounts/senders.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const OWN_SECRET = 'the-secret-of-their-own-app'
 
@@ -28,12 +28,8 @@ const ask = async ({ apiWith }: Tenant, method: string, path: string, body?: obj
 async function bring(to: Tenant | undefined, wabaId: string, changes: object[]): Promise<number> {
   const time = Math.floor(Date.now() / 1_000)
   const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: wabaId, time, changes }] })
-  const signature = createHmac('sha256', to ? OWN_SECRET : 'app-secret')
-    .update(body)
-    .digest('hex')
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
   const path = `/webhooks/cloud-api${to ? `/${to.account}` : ''}`
-  return (await fetch(service.url + path, { method: 'POST', headers, body })).status
+  return (await postSigned(service.url + path, body, to && OWN_SECRET)).status
 }
 const ofNumber = async ({ cloudLane }: Tenant) => {
   const id = (await findSender(service.redis, cloudLane))?.phone_number_id

@@ -1,6 +1,5 @@
 // Pins the webhook secrets of an account: two good at a time, an end to each, and nothing of another account within
 // their reach. Real: Redis, HTTP, producer, command line. The test itself plays WhatsApp.
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type MessageId, messageId, newUlid } from '../../src/kernel/message-id.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
@@ -14,6 +13,7 @@ import { accountRecord } from '../support/state/accounts.ts'
 import { stored } from '../support/state/everything.ts'
 import { receivedRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const FIRST = 'the-first-secret-of-an-app'
 const SECOND = 'the-second-secret-of-an-app'
@@ -44,17 +44,12 @@ const ask = (method: string, path: string, body?: object, key = admin) =>
 const add = (name: string, secret: string, key = admin) => ask('PUT', `/${name}`, { secret }, key)
 const EMPTY = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
 
-async function report(
+const report = (
   secret: string,
   raw = EMPTY,
   account: number | string = tenant.account,
   more: Record<string, string> = {},
-) {
-  const signature = `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`
-  const headers = { 'content-type': 'application/json', 'x-hub-signature-256': signature, ...more }
-  const answer = await fetch(`${service.url}/webhooks/cloud-api/${account}`, { method: 'POST', headers, body: raw })
-  return { status: answer.status, text: await answer.text() }
-}
+) => postSigned(`${service.url}/webhooks/cloud-api/${account}`, raw, secret, more)
 const takes = (secret: string, status: number) =>
   eventually(async () => (await report(secret)).status === status || undefined, `${secret} is answered ${status}`)
 

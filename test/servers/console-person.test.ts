@@ -1,11 +1,11 @@
 // Pins: what is kept of a person is shown, saved and forgotten in the console; secrets of webhooks are added there, shown
 // at most once, and removed; the activity tells of both in words.
 
-import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { apiClient } from '../support/api.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
+import { postSigned } from '../support/webhooks.ts'
 
 const PERSON = '447700900188'
 const tab = withConsoleTab()
@@ -77,10 +77,8 @@ test('of two app secrets both are good, until the older one is removed', async (
   const { page, press, dialog, confirm, row, notice } = tab
   const signed = async (secret: string): Promise<number> => {
     const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
-    const signature = createHmac('sha256', secret).update(body).digest('hex')
     const address = `${tab.world.baseUrl}/webhooks/cloud-api/${tab.world.demo.account_id}`
-    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-    return (await fetch(address, { method: 'POST', headers, body })).status
+    return (await postSigned(address, body, secret)).status
   }
   const [older, newer] = ['a secret of the past'.replaceAll(' ', '-'), 'one-of-the-present']
   await page.goto('/console/senders')

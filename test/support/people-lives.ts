@@ -23,7 +23,7 @@ import { messageId, newUlid, parseMessageId } from '../../src/kernel/message-id.
 import { Refusal } from '../../src/kernel/refusal.ts'
 import { createSeal } from '../../src/kernel/seal.ts'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
-import { storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { emitReceived, storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { addPlaces, countPlaces } from '../../src/lanes/places.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign-id.ts'
@@ -320,11 +320,11 @@ export async function beginLife(world: World, seed: number) {
     /** WhatsApp brings what the person wrote. */
     async bringWord(person: string, word: string, id: string, atMs: number, dies?: number): Promise<void> {
       const received = { id, lane: laneOf(0), from: person, type: 'text', text: word, parts: {}, received_at: atMs }
-      await as(dies, (connection) =>
-        storeInbound(connection, account, received, RETENTION_MS, () =>
-          applyOptOutKeyword(connection, account, received, atMs),
-        ),
-      )
+      await as(dies, async (connection) => {
+        if ((await storeInbound(connection, account, received, RETENTION_MS)) === undefined) return
+        await applyOptOutKeyword(connection, account, received, atMs)
+        await emitReceived(connection, account, received)
+      })
     },
 
     bringPreference: (person: string, intent: 'stop' | 'resume', atMs: number, dies?: number): Promise<void> =>

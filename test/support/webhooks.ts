@@ -21,11 +21,21 @@ export async function bringWebhook(
 ): Promise<{ status: number; text: string }> {
   const entry = [{ id: waba, time: Math.floor(atMs / 1_000), changes }]
   const body = begins + JSON.stringify({ object: 'whatsapp_business_account', entry })
-  const signature = createHmac('sha256', 'app-secret').update(body).digest('hex')
-  const answer = await fetch(`${serviceUrl}/webhooks/cloud-api`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` },
-    body,
-  })
+  return postSigned(`${serviceUrl}/webhooks/cloud-api`, body)
+}
+
+/** What a signature of this body says, as WhatsApp writes it. */
+export const signatureOf = (body: string, secret = 'app-secret'): string =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+
+/** Posts a body to an address that WhatsApp posts to, signed as by the app with this secret. */
+export async function postSigned(
+  address: string,
+  body: string,
+  secret?: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; text: string }> {
+  const signed = { 'content-type': 'application/json', 'x-hub-signature-256': signatureOf(body, secret) }
+  const answer = await fetch(address, { method: 'POST', headers: { ...signed, ...headers }, body })
   return { status: answer.status, text: await answer.text() }
 }
