@@ -53,7 +53,7 @@ test('an act over HTTP is listed with the key, the target and the request', asyn
 })
 
 test('a pause without a reason has none there, and one of the command line has its own', async () => {
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const lane = String(one.cloudLane)
   await service.api.as(admin.secret).post(`/admin/lanes/${lane}/pause`)
   expect((await runCli(['lanes', 'pause', lane, '--reason', 'stock'], env)).code).toBe(0)
@@ -87,7 +87,7 @@ test('an account sees what concerns it, an operator all of it, and the account s
 })
 
 test('an act on the command line is listed with the name of the user', async () => {
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const cli = (...words: string[]) => runCli(words, env)
   expect((await cli('lanes', 'rate', String(one.partnerLane), '40')).code).toBe(0)
   const [latest] = (await activity(admin.secret)).data

@@ -31,8 +31,7 @@ const ask = (method: string, path: string, key: string, body?: object, headers: 
   service.api.as(key).request(method, path, body, headers)
 const as = (account: number) => ({ 'x-laneway-account': String(account) })
 const made = z.object({ data: z.looseObject({ id: z.union([z.string(), z.number()]), key: z.string().nullish() }) })
-const cli = (...words: string[]) =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(words, service.settings)
 
 describe('accounts', () => {
   test('are created once per Idempotency-Key, listed, shown and changed by an operator, and by nobody else', async () => {

@@ -181,5 +181,4 @@ test('a worker that dies right after it wrote down that a person has had enough 
   expect(product.state.calls.filter(({ to }) => to === phones[0])).toHaveLength(2)
 })
 
-const cli = (...words: string[]) =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(words, service.settings)

@@ -18,8 +18,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const cli = (...words: string[]) =>
-  runCli(['campaigns', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(['campaigns', ...words], service.settings)
 
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await cli(...words, '--json')
@@ -127,8 +126,7 @@ test('the list needs no account, and shows those of all with the latest first', 
 
 test('a campaign that is named where its id is wanted does not look like one without messages', async () => {
   const id = await service.create({ rows: {} }, { name: 'Black Friday' })
-  const messages = (...words: string[]) =>
-    runCli(['messages', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+  const messages = (...words: string[]) => runCli(['messages', ...words], service.settings)
   for (const words of [['list'], ['requeue', '--dry-run']]) {
     const { code, stderr } = await messages(...words, '--campaign', 'Black Friday')
     expect(code).toBe(1)

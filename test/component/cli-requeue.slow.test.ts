@@ -24,8 +24,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-const cli = (...args: string[]) =>
-  runCli(['messages', ...args], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...args: string[]) => runCli(['messages', ...args], service.settings)
 const fail = (count: number, first: number) =>
   failMessages({ redis: service.redis, queues }, tenant.partnerLane, { count, first })
 const stateOf = async (id: { lane: number; ulid: string }) => (await readMessage(service.redis, id))?.state

@@ -22,7 +22,7 @@ beforeAll(async () => {
   service = await startService({ worker: false })
   tenant = await service.addTenant()
   await senderRecord(service.redis, tenant.partnerLane).change({ name: HOSTILE })
-  env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  env = service.settings
 })
 afterAll(() => service?.close())
 

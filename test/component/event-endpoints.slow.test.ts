@@ -239,7 +239,7 @@ describe.concurrent('an endpoint', () => {
     })
     expect((await failing()).map(({ id }) => id)).not.toContain(idle.id)
     expect((await failing({ account: tenant.account })).map(({ id }) => id)).toEqual([endpoint.id])
-    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+    const env = service.settings
     const { code, stdout } = await runCli(['events', 'endpoints', 'list'], env)
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`${endpoint.id} +${tenant.account} `))])
     const without = await runCli(['events', 'endpoints', 'show', endpoint.id], env)

@@ -143,7 +143,7 @@ test('a rate above what WhatsApp grants to the number is set on the command line
   cliJson,
 }) => {
   const lane = tenant.cloudLane
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const rateNow = async () => (await findSender(service.redis, lane))?.rate
   expect((await cliJson('lanes', 'rate', String(lane), '80')).code).toBe(0)
 

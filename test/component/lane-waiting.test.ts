@@ -43,6 +43,6 @@ test('a lane and the console say what is left of a campaign, and nothing of a ca
   expect(await shown()).toEqual([47, 47])
   await service.move(id, 'cancel')
   expect(await shown()).toEqual([0, 0])
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   expect((await runCli(['lanes', 'resume', String(lane)], env)).stdout).toContain('is resumed; 0 messages wait.')
 })

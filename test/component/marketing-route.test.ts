@@ -194,10 +194,7 @@ test('clicks are kept as notices, by their number', async () => {
 
 test('the command line changes it as well, and names the ways', async () => {
   const cli = (value: string) =>
-    runCli(['senders', 'set', String(service.lane), 'marketing_route', value], {
-      REDIS_URL: service.server.url,
-      LANEWAY_DATA_DIR: service.config.dataDir,
-    })
+    runCli(['senders', 'set', String(service.lane), 'marketing_route', value], service.settings)
   expect((await cli('marketing_strict')).code).toBe(0)
   expect((await change({ rate: 200 })).json().data.marketing_route).toBe('marketing_strict')
   const wrong = await cli('strict')

@@ -514,11 +514,7 @@ test.concurrent('the command line imports and exports them', async () => {
     const [from, to] = [join(dir, 'stop.csv'), join(dir, 'all.csv')]
     writeFileSync(from, 'phone\n+49 1520 577001\nnone\n')
     const account = String(service.tenant.account)
-    const cli = (...words: string[]) =>
-      runCli(['opt-outs', ...words, '--account', account], {
-        REDIS_URL: service.server.url,
-        LANEWAY_DATA_DIR: service.config.dataDir,
-      })
+    const cli = (...words: string[]) => runCli(['opt-outs', ...words, '--account', account], service.settings)
     const { stdout } = await cli('import', from)
     expect(stdout).toMatch(/Rows imported +1\n/)
     expect(stdout).toContain('Line 3: expected a full international number')
@@ -534,11 +530,7 @@ test.concurrent('the command line imports and exports them', async () => {
 
 test.concurrent('the command line adds, lists and removes them', async () => {
   const account = String(service.tenant.account)
-  const cli = (...words: string[]) =>
-    runCli(['opt-outs', ...words, '--account', account, '--json'], {
-      REDIS_URL: service.server.url,
-      LANEWAY_DATA_DIR: service.config.dataDir,
-    })
+  const cli = (...words: string[]) => runCli(['opt-outs', ...words, '--account', account, '--json'], service.settings)
   expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
   expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
   expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)

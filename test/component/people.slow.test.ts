@@ -293,7 +293,7 @@ test('the command line shows and forgets a person', async () => {
   const phone = '491520990081'
   const sent = await sendTo(service, service.tenant, `+${phone}`)
   await reaches(service, service.tenant, sent, 'read')
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const of = [`+${phone}`, '--account', String(service.tenant.account)]
   const all = await runCli(['people', 'show', ...of, '--json'], env)
   expect(JSON.parse(all.stdout)).toMatchObject({ person: phone, messages: [{ id: sent }] })

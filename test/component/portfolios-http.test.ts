@@ -27,8 +27,7 @@ const ask = (of: Tenant, method: string, path: string, body?: object, headers: R
 const made = z.object({ data: z.looseObject({ id: z.int() }) })
 const create = async (of: Tenant, body: object) =>
   made.parse((await ask(of, 'POST', '/admin/portfolios', body)).json).data
-const cli = (...words: string[]) =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(words, service.settings)
 
 test('is created once per Idempotency-Key, listed, changed and removed', async () => {
   const once = { 'idempotency-key': 'shop' }

@@ -162,7 +162,7 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
 
   // Again it is the same, over HTTP and on the command line.
   expect((await removeOver(account)).status).toBe(200)
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const again = ['accounts', 'remove', String(account), '--json']
   expect(await runCli(again, env)).toMatchObject({ code: 2, stderr: expect.stringContaining('Confirm with --yes.') })
   expect(await runAtTerminal(again, env, 'n')).toMatchObject({

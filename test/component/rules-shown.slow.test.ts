@@ -107,7 +107,7 @@ test('a campaign that rests at the limit is seen everywhere, with the reason and
     .parse((await service.request('GET', '/admin/lanes', undefined, admin)).json())
     .data.filter((each) => each.lane === lane)
   expect(mine?.campaigns_wait).toMatchObject({ why: 'portfolio_limit', until: expect.any(String) })
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   expect((await runCli(['lanes', 'list', '--account', String(tenant.account)], env)).stdout).toMatch(
     /portfolio_limit until \d{4}-/,
   )

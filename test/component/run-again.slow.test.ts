@@ -18,8 +18,7 @@ afterAll(() => service?.close())
 /** Of the simulator: not allowed, not deliverable, and has had enough marketing. */
 const [REFUSED, UNDELIVERABLE, CAPPED] = ['15550100105', '15550100201', '15550100206']
 
-const cli = (...words: string[]) =>
-  runCli(['campaigns', ...words], { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(['campaigns', ...words], service.settings)
 
 const campaigns = async () =>
   z

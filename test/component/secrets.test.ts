@@ -34,8 +34,7 @@ async function senderOf(lane: number): Promise<Sender> {
 
 const rotate = (keys: string) =>
   runCli(['secrets', 'rotate', '--json'], {
-    REDIS_URL: service.server.url,
-    LANEWAY_DATA_DIR: service.config.dataDir,
+    ...service.settings,
     LANEWAY_SECRET_KEYS: keys,
   })
 
@@ -149,7 +148,7 @@ describe('secrets rotate', () => {
     expect(run.stderr).toContain(`sender ${other.partnerLane}`)
     expect(createSeal([NEW, OLD]).isFresh((await senderOf(tenant.partnerLane)).token)).toBe(true)
     // A command for another sender is not concerned, and one for this sender says so.
-    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
+    const env = { ...service.settings, LANEWAY_SECRET_KEYS: OLD }
     const pause = (sender: number) => runCli(['lanes', 'pause', String(sender)], env)
     expect(await pause(other.cloudLane)).toMatchObject({ code: 0 })
     expect(await pause(other.partnerLane)).toMatchObject({ code: 1, stderr: expect.stringContaining('is broken') })
@@ -158,7 +157,7 @@ describe('secrets rotate', () => {
 
   test('does not undo a token that somebody renews at the same moment', async () => {
     const read = await senderOf(tenant.partnerLane)
-    const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir, LANEWAY_SECRET_KEYS: OLD }
+    const env = { ...service.settings, LANEWAY_SECRET_KEYS: OLD }
     await runCli(['senders', 'renew', String(read.id), '--token', '-'], env, 'renewed')
     const sealed = createSeal([OLD]).encrypt('token')(tokenContextOf(read))
     expect(await replaceToken(service.redis, read, sealed)).toBe(false)

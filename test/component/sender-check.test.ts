@@ -301,7 +301,7 @@ test('webhooks that are all refused are missing, and of those that are refused a
     })
   for (let i = 0; i < 3; i += 1) expect((await forged()).status).toBe(401)
   const env = {
-    ...{ REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir },
+    ...service.settings,
     LANEWAY_CLOUD_API_APP_SECRET: 'app-secret',
   }
   const refused = await eventually(async () => {
@@ -364,7 +364,7 @@ test('its lane is paused once it is, and not by a reason that somebody died over
 
 test('the command line says the same, a line each', async () => {
   await control({ number: { display_phone_number: `+${own}`, status: 'PENDING' } })
-  const env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  const env = service.settings
   const run = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
   expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('something is missing')])
   expect(run.stdout).toContain('MISSING  number')

@@ -25,8 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const cli = (...words: string[]) =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(words, service.settings)
 
 let numbers = 0
 

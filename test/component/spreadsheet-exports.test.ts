@@ -59,8 +59,7 @@ const membersOf = async (tag: number) => {
   const members = await readMembers(service.redis, service.tenant.account, tag, 0, 10)
   return members.map(({ phone, name }) => [phone, name])
 }
-const cli = (...words: string[]) =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+const cli = (...words: string[]) => runCli(words, service.settings)
 const account = () => ['--account', String(service.tenant.account)]
 let files = 0
 function written(bytes: Buffer | string): string {

@@ -17,7 +17,7 @@ let env: Record<string, string>
 beforeAll(async () => {
   service = await startService({ worker: false })
   operator = await service.operator()
-  env = { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }
+  env = service.settings
 })
 afterAll(() => service?.close())
 

@@ -65,8 +65,7 @@ async function type(heading: string, more = '', endsWith = 0): Promise<string> {
     cwd: folder,
     env: {
       PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
-      REDIS_URL: service.server.url,
-      LANEWAY_DATA_DIR: service.config.dataDir,
+      ...service.settings,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

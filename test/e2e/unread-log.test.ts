@@ -21,8 +21,7 @@ test('a worker sends all messages although the reader of its log has stopped rea
   const worker = startChild(process.execPath, ['dist/start/worker.js'], {
     env: {
       PATH: process.env.PATH,
-      REDIS_URL: service.server.url,
-      LANEWAY_DATA_DIR: service.config.dataDir,
+      ...service.settings,
       LANEWAY_SECRET_KEY: secretKeysOf(service.config)[0] ?? '',
       LANEWAY_LOG_LEVEL: 'debug',
     },

@@ -76,8 +76,7 @@ const textTo = (to: string, body: string) => ({
   type: 'text',
   text: { body },
 })
-const cli = (words: readonly string[], input = '') =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }, input)
+const cli = (words: readonly string[], input = '') => runCli(words, service.settings, input)
 
 async function webhook(value: object, secret = 'app-secret') {
   const entry = [{ id: '1', changes: [{ field: 'messages', value }] }]

@@ -32,8 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const cli = (words: readonly string[], input = '') =>
-  runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir }, input)
+const cli = (words: readonly string[], input = '') => runCli(words, service.settings, input)
 const set = (name: string, secret: string, account = tenant.account) =>
   cli(['accounts', 'set', String(account), name, '-', '--json'], `${secret}\n`)
 const unset = (name: string, ...more: string[]) =>

@@ -33,7 +33,7 @@ export const serviceTest = ({ provider, ...options }: ServiceOptions & { provide
       return queues
     })
     .extend('cli', { scope: 'file' }, ({ service }) => (...words: readonly string[]) => {
-      return runCli(words, { REDIS_URL: service.server.url, LANEWAY_DATA_DIR: service.config.dataDir })
+      return runCli(words, service.settings)
     })
 
 type Provider = 'partner-api' | 'cloud-api'

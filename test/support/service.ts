@@ -51,6 +51,8 @@ export interface Service {
   /** The switch for made-up traffic; there is none until it is aimed. */
   traffic: DemoTraffic
   config: Config
+  /** With these variables the command line works on this installation. */
+  settings: Record<string, string>
   /** A client without a key. */
   api: Api
   /** A client with a key of an operator. */
@@ -119,6 +121,7 @@ export async function startService(
     simulator,
     traffic,
     config,
+    settings: { REDIS_URL: server.url, LANEWAY_DATA_DIR: dataDir },
     api,
     operator: async () => api.as((await createCredential(redis, 0, [OPERATOR], Date.now())).secret),
     async post(path, body, headers = {}) {
