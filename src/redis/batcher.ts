@@ -1,5 +1,5 @@
 // A batcher of steps: those of one lane in the same event-loop tick go to Redis as one script call, which costs one round
-// trip and one sync of Redis' file. (redis/connections.ts batches the writes to the socket.)
+// trip and one sync of Redis' file. (redis/joined-writes.ts joins the writes to the socket.)
 import { SharedMoments } from '../kernel/shared-ticks.ts'
 import type { Redis } from './connect.ts'
 

@@ -61,6 +61,8 @@ test('the tarball holds the built client and nothing else', () => {
     'service/redis/connect.js',
     'service/redis/connections.js',
     'service/redis/errors.js',
+    'service/redis/joined-writes.js',
+    'service/redis/sentinels.js',
   ])
 })
 

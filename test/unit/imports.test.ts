@@ -280,7 +280,10 @@ test.each<[string, RegExp, readonly string[]]>([
     'how to connect to Redis',
     /from 'ioredis'/,
     // The last one asks a Redis that it has just started whether it is there at all.
-    ['redis/connect.ts', 'redis/connections.ts', 'redis/replication.ts', 'redis/safety.ts', 'start/embedded-redis.ts'],
+    [
+      ...['redis/connect.ts', 'redis/connections.ts', 'redis/joined-writes.ts', 'redis/replication.ts'],
+      ...['redis/safety.ts', 'redis/sentinels.ts', 'start/embedded-redis.ts'],
+    ],
   ],
   [
     'where BullMQ keeps what',
