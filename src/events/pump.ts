@@ -9,7 +9,7 @@ import { probeWaitMs } from '../model/events/retry-times.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 import type { Retries } from './retries.processor.ts'
 import { isFor } from './store/documents.ts'
-import { moveCursors, readCursors } from './store/endpoints.ts'
+import { moveCursors, readCursors } from './store/endpoint-cursors.ts'
 import { ACCOUNT_SOURCE } from './store/outbox.ts'
 import { type OutboxEntry, readRange } from './store/outbox-entries.ts'
 

@@ -5,6 +5,7 @@ import { findSender } from '../../src/accounts/senders.ts'
 import type { Target } from '../../src/events/deliver.ts'
 import { createPump, MOST_AT_ONCE } from '../../src/events/pump.ts'
 import { createRetries } from '../../src/events/retries.processor.ts'
+import { readCursors } from '../../src/events/store/endpoint-cursors.ts'
 import { openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
 import {
   changeEndpoint,
@@ -12,7 +13,6 @@ import {
   findEndpoint,
   newEndpointId,
   noteOutcome,
-  readCursors,
 } from '../../src/events/store/endpoints.ts'
 import { listen } from '../../src/events/store/outbox.ts'
 import type { EventJob } from '../../src/jobs/background.ts'

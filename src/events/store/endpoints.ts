@@ -186,12 +186,6 @@ export async function removeEndpoint(redis: Redis, { account, id }: Endpoint): P
   await noteDue(redis, { account, id }, 0)
 }
 
-/** Deletes the cursors of the account's endpoints on a forgotten lane. */
-export async function forgetCursors(redis: Redis, account: number, lane: number): Promise<void> {
-  const keys = eventKeys(account)
-  for (const id of await redis.zrange(keys.endpoints, 0, '-1')) await redis.hdel(keys.cursors(id), String(lane))
-}
-
 const noteScript = defineScript(import.meta.url, 'endpoint-note', { names: { ENTRY } })
 const noteReply = z.enum(['missing', 'noted', 'disabled'])
 
@@ -217,25 +211,6 @@ export async function noteOutcome(
     },
   )
   return noteReply.parse(reply)
-}
-
-const moveScript = defineScript(import.meta.url, 'cursor-move')
-
-/** The endpoint's cursors, by source. */
-export async function readCursors(redis: Redis, { account, id }: Endpoint): Promise<Map<number, string>> {
-  const raw = await redis.hgetall(eventKeys(account).cursors(id))
-  return new Map(Object.entries(raw).map(([source, entry]) => [Number(source), entry]))
-}
-
-/** Moves them on; false when they were not at `from`. */
-export async function moveCursors(
-  redis: Redis,
-  { account, id }: Endpoint,
-  moves: readonly { source: number; from: string; to: string }[],
-): Promise<boolean> {
-  const keys = eventKeys(account)
-  const list = moves.map(({ source, from, to }) => [String(source), from, to])
-  return (await moveScript(redis, { cursors: keys.cursors(id), endpoint: keys.endpoint(id) }, { moves: list })) === 1
 }
 
 /** The public form of an endpoint. */
