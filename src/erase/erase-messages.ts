@@ -11,7 +11,7 @@ import { finalizeUnsent } from '../lanes/messages/finalize-unsent.ts'
 import { readAttempt } from '../lanes/messages/records.ts'
 import { resolveUnconfirmed } from '../lanes/messages/steps.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { personErased } from '../model/messages/outcome.ts'
+import { personErased } from '../model/messages/own-problems.ts'
 import type { Redis } from '../redis/connect.ts'
 import { recipientCooldownKey, replyWindowKey } from '../redis/keys.ts'
 

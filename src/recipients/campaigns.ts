@@ -15,7 +15,6 @@ import {
   campaignsOfAccountKey,
   laneClosedKey,
   outboxKey,
-  parkedCampaignsKey,
   placesKey,
   recipientStatesKey,
   rootKeys,
@@ -23,7 +22,7 @@ import {
 } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
 import { createListed, isThere, jsonText, nextId, readRecord } from '../redis/records.ts'
-import { type Parked, parkedOn } from './parked-campaigns.ts'
+import { addCampaignLane } from './active-campaigns.ts'
 
 const optionalTime = z.coerce.number().int().optional()
 const rate = z.coerce.number().nonnegative()
@@ -136,7 +135,6 @@ export async function findOwnCampaign(redis: Redis, account: number, name: strin
 }
 
 const moveScript = defineScript(import.meta.url, 'campaign-move', { names: { ENTRY } })
-const takeoverScript = defineScript(import.meta.url, 'campaign-takeover')
 const moveReply = z.union([
   z.tuple([z.literal('missing')]),
   z.tuple([z.enum(['moved', 'refused', 'closed']), z.enum(CAMPAIGN_STATES), z.coerce.number()]),
@@ -196,108 +194,4 @@ export async function moveCampaign(
   return kind === 'missing' || state === undefined || now === undefined
     ? { kind: 'missing' }
     : { kind, state, epoch: now }
-}
-
-export type TakeOver =
-  | { kind: 'taken'; epoch: number }
-  /** A process works on it, or may; `heartbeat` is the latest one. */
-  | { kind: 'on'; heartbeat: string }
-  /** It does not run. */
-  | { kind: 'over' }
-
-const takeoverReply = z.union([
-  z.tuple([z.literal('taken'), z.number()]),
-  z.tuple([z.literal('on'), z.string()]),
-  z.tuple([z.literal('over')]),
-])
-
-/**
- * Begins a new epoch of a running campaign without a heartbeat for `silentMs`. `seenHeartbeat` is the one that the caller read before:
- * unless it is unchanged, the fan-out is alive and was only slow to write it.
- */
-export async function takeOver(
-  redis: Redis,
-  id: CampaignId,
-  silentMs: number,
-  seenHeartbeat?: string,
-): Promise<TakeOver> {
-  const keys = { campaign: campaignKey(id.lane, id.number) }
-  const reply = takeoverReply.parse(await takeoverScript(redis, keys, { silentMs, seenHeartbeat }))
-  if (reply[0] === 'taken') return { kind: 'taken', epoch: reply[1] }
-  return reply[0] === 'on' ? { kind: 'on', heartbeat: reply[1] } : { kind: 'over' }
-}
-
-/** The latest heartbeat of a campaign (epoch ms, as text; empty before the first) and its epoch. */
-export async function heartbeatOf(
-  redis: Redis,
-  { lane, number }: CampaignId,
-): Promise<{ heartbeat: string; epoch: number }> {
-  const [heartbeat, epoch] = await redis.hmget(campaignKey(lane, number), 'beat', 'epoch')
-  return { heartbeat: heartbeat ?? '', epoch: Number(epoch ?? 0) }
-}
-
-const heartbeatScript = defineScript(import.meta.url, 'campaign-heartbeat')
-
-/** Writes the heartbeat of the fan-out of this epoch, and ends its parking. */
-export async function sendCampaignHeartbeat(redis: Redis, { lane, number }: CampaignId, epoch: number): Promise<void> {
-  const keys = { campaign: campaignKey(lane, number), parked: parkedCampaignsKey(lane) }
-  await heartbeatScript(redis, keys, { epoch, number })
-}
-
-const startsScript = defineScript(import.meta.url, 'preflight-starts')
-
-/** Records how many preflights of the campaign have begun without an end. A move that begins a check sets it to 0. */
-export async function notePreflightStarts(
-  redis: Redis,
-  { lane, number, epoch }: CampaignId & { epoch: number },
-  starts: number,
-): Promise<void> {
-  await startsScript(redis, { campaign: campaignKey(lane, number) }, { epoch, starts })
-}
-
-/** The active campaigns of the lane, by number, with their states. */
-async function activeOn(redis: Redis, lane: number): Promise<[number: number, state: string][]> {
-  return Object.entries(await redis.hgetall(activeCampaignsKey(lane))).map(([number, state]) => [Number(number), state])
-}
-
-/** Numbers of the campaigns that run on the lane. */
-export async function runningOn(redis: Redis, lane: number): Promise<number[]> {
-  return (await activeOn(redis, lane)).flatMap(([number, state]) => (state === 'running' ? [number] : []))
-}
-
-/** A campaign that workers watch. */
-export interface ActiveCampaign {
-  id: CampaignId
-  state: string
-  /** Nobody works on it until then; its fan-out is not dead. */
-  parked: Parked | undefined
-}
-
-/** The active campaigns of all lanes, with their states. */
-export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
-  const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
-  const active = await Promise.all(
-    lanes.map(async (lane) => {
-      const states = await activeOn(redis, lane)
-      if (states.length === 0) await removeCampaignLane(redis, lane)
-      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [number] : [])))
-      const parked = await parkedOn(redis, lane, (number) => running.has(number))
-      return states.map(([number, state]) => ({ id: { lane, number }, state, parked: parked.get(number) }))
-    }),
-  )
-  return active.flat()
-}
-
-/** Puts the lane on the list of those with active campaigns. */
-export async function addCampaignLane(redis: Redis, lane: number): Promise<void> {
-  await redis.sadd(rootKeys.campaignLanes, lane)
-}
-
-/**
- * Takes a lane off the list of those with campaigns, and puts it back if one has come meanwhile. If this process dies in between, the
- * sweep's slow round over all lanes finds the campaign.
- */
-async function removeCampaignLane(redis: Redis, lane: number): Promise<void> {
-  await redis.srem(rootKeys.campaignLanes, lane)
-  if ((await redis.hlen(activeCampaignsKey(lane))) > 0) await addCampaignLane(redis, lane)
 }

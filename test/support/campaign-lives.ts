@@ -46,15 +46,8 @@ import { templateSchema } from '../../src/model/templates/template.ts'
 import { cloudApi, createOpaqueIds } from '../../src/providers/cloud-api.ts'
 import { createHttpAgent } from '../../src/providers/http-agent.ts'
 import { partnerApi } from '../../src/providers/partner-api.ts'
-import {
-  type Campaign,
-  createCampaign,
-  findCampaign,
-  idOf,
-  moveCampaign,
-  NOW,
-  takeOver,
-} from '../../src/recipients/campaigns.ts'
+import { takeOver } from '../../src/recipients/campaign-heartbeat.ts'
+import { type Campaign, createCampaign, findCampaign, idOf, moveCampaign, NOW } from '../../src/recipients/campaigns.ts'
 import { buildMessage, messageSpecOf } from '../../src/recipients/recipient-message.ts'
 import { readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import { writeSnapshot } from '../../src/recipients/snapshot.ts'

@@ -23,14 +23,8 @@ import {
   WIDEST_WINDOW,
 } from '../../model/campaigns/pace.ts'
 import { concluded, sharesOf, unsettled } from '../../model/campaigns/progress.ts'
-import {
-  type Campaign,
-  findCampaign,
-  idOf,
-  moveCampaign,
-  NOW,
-  sendCampaignHeartbeat,
-} from '../../recipients/campaigns.ts'
+import { sendCampaignHeartbeat } from '../../recipients/campaign-heartbeat.ts'
+import { type Campaign, findCampaign, idOf, moveCampaign, NOW } from '../../recipients/campaigns.ts'
 import { advanceFanOut, type FanOutState } from '../../recipients/fan-out-state.ts'
 import { logOwnPause } from '../../recipients/own-pauses.ts'
 import { type Parking, parkCampaign } from '../../recipients/parked-campaigns.ts'

@@ -5,15 +5,9 @@ import { campaignJobId } from '../../jobs/campaigns.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Refusal } from '../../kernel/refusal.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
-import {
-  type ActiveCampaign,
-  activeCampaigns,
-  findCampaign,
-  heartbeatOf,
-  idOf,
-  moveCampaign,
-  takeOver,
-} from '../../recipients/campaigns.ts'
+import { type ActiveCampaign, activeCampaigns } from '../../recipients/active-campaigns.ts'
+import { heartbeatOf, takeOver } from '../../recipients/campaign-heartbeat.ts'
+import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { campaignKey } from '../../redis/keys.ts'

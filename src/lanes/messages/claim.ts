@@ -5,7 +5,7 @@ import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id
 import { nameOfPerson } from '../../kernel/sealed.ts'
 import { placeInId } from '../../model/campaigns/message-ids.ts'
 import { LETTERS, type State, type Verdict } from '../../model/messages/lifecycle.ts'
-import { workerLost } from '../../model/messages/outcome.ts'
+import { workerLost } from '../../model/messages/own-problems.ts'
 import { ALONE_MS, type Pace } from '../../model/messages/pace.ts'
 import type { Redis } from '../../redis/connect.ts'
 import {

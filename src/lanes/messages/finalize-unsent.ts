@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { type SendPayload, storedPayload } from '../../jobs/send.ts'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
-import { deadLetter, optedOut, personErased, recordLost } from '../../model/messages/outcome.ts'
+import { deadLetter, optedOut, personErased, recordLost } from '../../model/messages/own-problems.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, placesKey, requeueableKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'

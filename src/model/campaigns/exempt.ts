@@ -1,7 +1,7 @@
 // Which messages of a campaign its circuit breaker leaves out, by their state and the code of their problem: they say nothing about
 // the campaign. Pure. Scripts count by the same table (lanes/messages/message-script.ts).
 import type { State } from '../messages/lifecycle.ts'
-import { OWN_DOUBTS } from '../messages/outcome.ts'
+import { OWN_DOUBTS } from '../messages/own-problems.ts'
 import { PROVIDER_CODES } from '../messages/provider-codes.ts'
 
 /** It was refused because of its recipient. */

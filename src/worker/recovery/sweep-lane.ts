@@ -20,7 +20,7 @@ import {
   rescheduleSweep,
   type SweepList,
 } from '../../lanes/sweep-lists.ts'
-import { deadLetter, workerLost } from '../../model/messages/outcome.ts'
+import { deadLetter, workerLost } from '../../model/messages/own-problems.ts'
 import { createCampaignContent } from '../../recipients/campaign-content.ts'
 import { trustedRedisNowMs } from '../../redis/clock.ts'
 import type { Redis } from '../../redis/connect.ts'

@@ -1,6 +1,7 @@
 // Why a message must not be sent: its recipient has opted out or was erased.
 import { type Deadline, deadlineIn } from '../../kernel/deadline.ts'
-import { optedOut, type Problem, personErased } from '../../model/messages/outcome.ts'
+import type { Problem } from '../../model/messages/outcome.ts'
+import { optedOut, personErased } from '../../model/messages/own-problems.ts'
 import type { CheckValidity } from '../../people/opt-outs/check-validity.ts'
 import { optedOutAmong } from '../../people/opt-outs/opt-outs.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
