@@ -1,4 +1,5 @@
-/** A map that forgets its oldest entries beyond a limit, so that a run of millions stays small. */
+// A map that forgets its oldest entries beyond a limit, so that a run of millions stays small.
+
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>()
   readonly #limit: number

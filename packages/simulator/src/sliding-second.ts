@@ -1,4 +1,5 @@
-/** Messages of one number within any sliding second, exactly: the n-th message before this one must be a second old. */
+// Messages of one number within any sliding second, exactly: the n-th message before this one must be a second old.
+
 export class SlidingSecond {
   /** Times of the latest that were taken, as many as the limit. */
   #times: number[] = []
