@@ -1,8 +1,9 @@
 // Imports templates from a file or the body of a request, all or none.
 import { z } from 'zod'
 import { importTemplate } from '../accounts/templates.ts'
-import { type Fault, faultsOf } from '../kernel/fault.ts'
+import type { Fault } from '../kernel/fault.ts'
 import { invalidFields } from '../kernel/refusal.ts'
+import { faultsOf } from '../kernel/zod-faults.ts'
 import { type Template, templateSchema } from '../model/templates/template.ts'
 import type { Redis } from '../redis/connect.ts'
 

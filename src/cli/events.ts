@@ -12,10 +12,10 @@ import {
   removeEndpoint,
 } from '../events/store/endpoints.ts'
 import { cutText } from '../kernel/cut-text.ts'
-import { faultsOf } from '../kernel/fault.ts'
 import { ended } from '../kernel/refusal.ts'
 import { createSeal } from '../kernel/seal.ts'
 import { secretKeysOf } from '../kernel/secret-keys.ts'
+import { faultsOf } from '../kernel/zod-faults.ts'
 import { newEndpointFields } from '../model/events/endpoint.ts'
 import { DEFAULT_TYPES, EVENT_TYPES, type EventType } from '../model/events/event-schema.ts'
 import { redisNowMs } from '../redis/clock.ts'

@@ -2,8 +2,9 @@
 
 import { grantedRate, setSenderRate } from '../accounts/senders.ts'
 import { counted } from '../kernel/fault.ts'
-import { deadLettersOf, laneStatuses, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
+import { laneStatuses, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
 import { endLaneCooldown } from '../lanes/cooldown.ts'
+import { deadLettersOf } from '../lanes/dead-letters.ts'
 import { countPlaces } from '../lanes/places.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
 import { waitingOn } from '../lanes/stats.ts'

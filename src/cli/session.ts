@@ -1,10 +1,9 @@
-// What commands share while they run: the connection to Redis, the accounts and senders that people name, questions before
-// something that cannot be taken back, and the record of who did what.
+// What commands share while they run: the connection to Redis, by the address that is set or that a running `npm start` names; the
+// accounts and senders that people name; questions before something that cannot be taken back; and the record of who did what.
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/accounts.ts'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
@@ -162,27 +161,4 @@ export async function recordActs(
   if (action === undefined || acted === undefined) return
   const all = 'account' in acted ? [acted] : acted
   for (const each of all) await appendToAuditLog(redis, { actor: { cli: userName() }, action, ...each }, Date.now())
-}
-
-const ASK_EVERY_MS = 50
-/** A worker takes a job up at once; without one the job waits. */
-const NO_WORKER_MS = 5_000
-
-/** What `find` returns of a job once it is done. A job that nobody takes up is left to the next worker. */
-export async function followJob<T extends { state: string }>(
-  job: string,
-  find: () => Promise<T | undefined>,
-  progress?: (found: T) => Promise<void>,
-): Promise<T> {
-  for (const begunAt = performance.now(); ; await sleep(ASK_EVERY_MS)) {
-    const found = await find()
-    if (found === undefined || found.state === 'failed') {
-      throw new CliFailure(`The job ${job} failed; see the log of the worker.`)
-    }
-    if (found.state === 'done') return found
-    if (found.state === 'waiting' && performance.now() - begunAt > NO_WORKER_MS) {
-      throw new CliFailure(`No worker is running. The job ${job} is queued and starts with the next one.`)
-    }
-    await progress?.(found)
-  }
 }

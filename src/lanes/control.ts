@@ -1,5 +1,5 @@
-// Lists, pauses, resumes, paces and deletes lanes, for the command line and the admin endpoints. Workers read no job of a paused lane
-// (scripts/lane-next.lua).
+// What is done to a lane as a whole, by people or because WhatsApp blocks its sender: it is shown, paused, resumed and deleted. Workers
+// read no job of a paused lane (scripts/lane-next.lua).
 
 import { logOwnAct } from '../accounts/own-acts.ts'
 import { dropRetainedLane, type RemovedLane } from '../accounts/retained-lanes.ts'
@@ -12,11 +12,8 @@ import {
   setPausedFor,
   setResumed,
 } from '../accounts/senders.ts'
-import { cutText } from '../kernel/cut-text.ts'
 import { iso, isoOrNull } from '../kernel/instant.ts'
-import { masked } from '../kernel/masked.ts'
-import { ENTRY } from '../model/events/outbox-entry.ts'
-import type { DeadLetter, LaneStatus } from '../model/lanes/lane-status.ts'
+import type { LaneStatus } from '../model/lanes/lane-status.ts'
 import { whyCampaignsWait } from '../portfolios/campaign-waits.ts'
 import { endCampaignsRest } from '../portfolios/campaigns-rest.ts'
 import { redisNowMs } from '../redis/clock.ts'
@@ -40,9 +37,9 @@ import {
   throttledKey,
   turnsKey,
 } from '../redis/keys.ts'
-import { defineScript } from '../redis/lua.ts'
 import { endLaneCooldown } from './cooldown.ts'
 import type { LaneQueues } from './queues.ts'
+import { emitSenderBlocked, emitSenderRecovered } from './sender-notices.ts'
 import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 
 /** The status of every lane of the account; without an account, of all lanes. */
@@ -136,45 +133,6 @@ export async function blockLane(redis: Redis, queues: LaneQueues, lane: number, 
   // Many messages in flight are refused at once: the first of them writes the activity.
   if (await emitSenderBlocked(redis, lane, reason))
     await logOwnAct(redis, lane, { action: 'lane.pause', target: String(lane), detail: reason })
-}
-
-const noticeScript = defineScript(import.meta.url, 'sender-notice', { names: { ENTRY } })
-
-/**
- * Emits `sender.blocked`, once until the sender has recovered: WhatsApp refuses everything of it. Returns whether it was blocked just
- * now.
- */
-export async function emitSenderBlocked(redis: Redis, lane: number, reason: string): Promise<boolean> {
-  const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
-  return (await noticeScript(redis, keys, { isBlocked: true, reason })) === 1
-}
-
-/** Emits `sender.recovered` for a sender that was blocked. */
-export async function emitSenderRecovered(redis: Redis, lane: number): Promise<void> {
-  const keys = { outbox: outboxKey(lane), blocked: senderBlockedKey(lane) }
-  await noticeScript(redis, keys, { isBlocked: false, reason: '' })
-}
-
-/** A reason may be the sentence of any error. */
-const REASON_MAX = 300
-
-/**
- * Up to `limit` dead letters of the lane, the latest first, leaving out `offset`. A job that cannot be read is left out;
- * `isLast`: whether there are no more.
- */
-export async function deadLettersOf(
-  queues: LaneQueues,
-  lane: number,
-  { offset, limit }: { offset: number; limit: number },
-): Promise<{ letters: DeadLetter[]; isLast: boolean }> {
-  // One more than asked for, to know whether there is another page.
-  const jobs = await queues.queueOf(lane).getJobs(['failed'], offset, offset + limit, false)
-  const letters = jobs.slice(0, limit).flatMap((job): DeadLetter[] => {
-    if (!job?.id) return []
-    const failedAt = isoOrNull(job.finishedOn)
-    return [{ id: job.id, failed_at: failedAt, reason: cutText(masked(job.failedReason ?? ''), REASON_MAX) }]
-  })
-  return { letters, isLast: jobs.length <= limit }
 }
 
 /**

@@ -2,18 +2,13 @@
 // them, so that one answer names every fault, and a header names the ignored fields of an older client's body.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import {
-  type Fault,
-  faultsOf,
-  isNeverIgnored,
-  type UnknownField,
-  unknownFault,
-  unknownFields,
-} from '../kernel/fault.ts'
+import type { Fault } from '../kernel/fault.ts'
 import { allFieldNames, fieldNamesOf } from '../kernel/field-names.ts'
 import { FAULTS_MAX } from '../kernel/refusal.ts'
+import { isNeverIgnored, type UnknownField, unknownFault, unknownFields } from '../kernel/unknown-fields.ts'
+import { faultsOf } from '../kernel/zod-faults.ts'
 import type { AuditEvent } from '../model/accounts/audit-log.ts'
-import { ACCOUNT_QUERY } from './authorise.ts'
+import { ACCOUNT_QUERY } from './acting-account.ts'
 import { invalid } from './errors.ts'
 import { ignoredHeader } from './ignored-header.ts'
 import type { Answer, AuditEntry, ContextOf, Handler, Handlers, RequestContext, RouteSpec } from './route.ts'
@@ -155,7 +150,7 @@ export async function readForm<S extends z.ZodType>(
 
 const NONE = Object.freeze({})
 
-/** The query without the account, which is read with the key (authorise.ts). */
+/** The query without the account, which is read with the key (acting-account.ts). */
 function withoutAccount(query: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!(ACCOUNT_QUERY in query)) return query
   const { [ACCOUNT_QUERY]: _account, ...own } = query

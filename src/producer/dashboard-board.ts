@@ -18,8 +18,8 @@ import { REQUEUE_QUEUE } from '../messages/requeue/jobs.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
+import { ACCOUNT_HEADER } from './acting-account.ts'
 import { DASHBOARD_PATH } from './api/table.ts'
-import { ACCOUNT_HEADER } from './authorise.ts'
 
 /** Holds bull-board's pages. */
 const pagesFolder = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'))

@@ -4,9 +4,11 @@
 import type { RequestHandler } from 'express'
 import express from 'express'
 import { OPERATOR } from '../model/accounts/permissions.ts'
-import { ACCOUNT_HEADER, authorise, sessionIdOf } from './authorise.ts'
+import { ACCOUNT_HEADER } from './acting-account.ts'
+import { authorise } from './authorise.ts'
 import { ApiError } from './errors.ts'
 import type { Gate } from './gate.ts'
+import { sessionIdOf } from './session-cookie.ts'
 
 const ACCESS = { in: 'bearer', permission: OPERATOR, withoutAccount: true } as const
 const SIGN_IN = 'Sign in to /console with a key that has the permission operator, then open this page again.'

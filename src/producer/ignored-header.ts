@@ -1,5 +1,5 @@
 // Names to an older client the fields of its body that were ignored.
-import type { UnknownField } from '../kernel/fault.ts'
+import type { UnknownField } from '../kernel/unknown-fields.ts'
 
 /** Longest header, for the sake of proxies and logs. */
 const LENGTH_MAX = 1_000

@@ -23,7 +23,7 @@ export type Access =
       permission: Permission
       /** Any of these will do as well. */
       also?: readonly Permission[]
-      /** An operator may name no account, and then acts on all of the installation (authorise.ts). */
+      /** An operator may name no account, and then acts on all of the installation (acting-account.ts). */
       withoutAccount?: true
       /** An operator may name a removed account that something is kept of. */
       removedToo?: true

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { nonEmptyTextUpTo, textUpTo } from '../../src/kernel/bounded.ts'
-import { faultsOf, quoted } from '../../src/kernel/fault.ts'
+import { quoted } from '../../src/kernel/fault.ts'
+import { faultsOf } from '../../src/kernel/zod-faults.ts'
 
 const faults = (schema: z.ZodType, input: unknown, at?: string) => {
   const parsed = schema.safeParse(input)

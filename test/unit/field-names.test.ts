@@ -2,8 +2,8 @@
 // themselves is not.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { isNeverIgnored, unknownFault } from '../../src/kernel/fault.ts'
 import { allFieldNames, edits, fieldNamesOf, meantBy } from '../../src/kernel/field-names.ts'
+import { isNeverIgnored, unknownFault } from '../../src/kernel/unknown-fields.ts'
 import { envelopeSchema, readSend, templateEnvelopeSchema } from '../../src/messages/accept/read-send.ts'
 import { serviceContentSchema, templateMessageContent } from '../../src/model/messages/content.ts'
 

@@ -1,6 +1,6 @@
 // Pins: which pages a session of the console is good for, by what their browser says of them.
 import { describe, expect, test } from 'vitest'
-import { isSameOrigin } from '../../src/producer/authorise.ts'
+import { isSameOrigin } from '../../src/producer/session-cookie.ts'
 
 const post = (headers: Record<string, string>, publicUrl?: string): boolean =>
   isSameOrigin({ method: 'POST', headers: { host: '10.0.0.7:3000', ...headers } }, publicUrl)

@@ -1,6 +1,6 @@
 // Approved templates: which definitions are taken, and what shape a message of each has to have.
 import { describe, expect, test } from 'vitest'
-import { faultsOf } from '../../src/kernel/fault.ts'
+import { faultsOf } from '../../src/kernel/zod-faults.ts'
 import { shapeOf, templateSchema, whyNotSendable } from '../../src/model/templates/template.ts'
 import { fillIn, valuesOf, variablesOf } from '../../src/model/templates/variables.ts'
 import {

@@ -5,11 +5,12 @@
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 
 import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
-import { refusedFields, unknownFault, wrongKind } from '../../kernel/fault.ts'
+import { wrongKind } from '../../kernel/fault.ts'
 import type { FieldNames } from '../../kernel/field-names.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
 import { invalidFields, ownFault, Refusal } from '../../kernel/refusal.ts'
 import { inAcceptSpan } from '../../kernel/tracing.ts'
+import { refusedFields, unknownFault } from '../../kernel/unknown-fields.ts'
 import { isLaneClosed } from '../../lanes/closed-lanes.ts'
 import { messageExists } from '../../lanes/messages/records.ts'
 import { isRedisAway } from '../../redis/errors.ts'

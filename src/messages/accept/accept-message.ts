@@ -11,9 +11,9 @@
 
 import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
 import { assertForSender } from '../../accounts/check-key.ts'
-import { isNeverIgnored, type UnknownField } from '../../kernel/fault.ts'
 import { type MessageId, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
 import { inAcceptSpan } from '../../kernel/tracing.ts'
+import { isNeverIgnored, type UnknownField } from '../../kernel/unknown-fields.ts'
 import { laneJobKey } from '../../lanes/bullmq/layout.ts'
 import { isLaneClosed } from '../../lanes/closed-lanes.ts'
 import { messageExists } from '../../lanes/messages/records.ts'

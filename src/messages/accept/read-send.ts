@@ -2,19 +2,13 @@
 // Pure; what depends on the account or on the time is prepare-message.ts.
 import { z } from 'zod'
 import { nonEmptyTextUpTo, textUpTo } from '../../kernel/bounded.ts'
-import {
-  type Fault,
-  faultsOf,
-  refusedFields,
-  type UnknownField,
-  unknownFault,
-  unknownFields,
-  valueAt,
-} from '../../kernel/fault.ts'
+import { type Fault, valueAt } from '../../kernel/fault.ts'
 import { allFieldNames } from '../../kernel/field-names.ts'
 import { instantSchema } from '../../kernel/instant.ts'
 import { withoutNulls } from '../../kernel/nulls.ts'
 import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../../kernel/recipient.ts'
+import { refusedFields, type UnknownField, unknownFault, unknownFields } from '../../kernel/unknown-fields.ts'
+import { faultsOf } from '../../kernel/zod-faults.ts'
 import {
   type ServiceContent,
   serviceContentSchema,

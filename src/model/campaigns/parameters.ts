@@ -1,16 +1,10 @@
 // The components of a campaign: those of a template message, where any string may be replaced by
 // `{"from": "contact.name"}`. Compiled once per campaign, filled in for each recipient.
 import { z } from 'zod'
-import {
-  type Fault,
-  faultsOf,
-  quoted,
-  refusedFields,
-  type UnknownField,
-  unknownFault,
-  unknownFields,
-} from '../../kernel/fault.ts'
+import { type Fault, quoted } from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'
+import { refusedFields, type UnknownField, unknownFault, unknownFields } from '../../kernel/unknown-fields.ts'
+import { faultsOf } from '../../kernel/zod-faults.ts'
 import { placeholder, placeholderIn } from '../messages/placeholders.ts'
 import { mapFiles } from '../templates/component-files.ts'
 import { matchTemplate } from '../templates/match-template.ts'

@@ -2,8 +2,9 @@
 // `at` is always the component's path, `template.components[1]`.
 import { z } from 'zod'
 import { nonEmptyTextUpTo } from '../../kernel/bounded.ts'
-import { counted, type Fault, faultsOf, notOneOf, quoted } from '../../kernel/fault.ts'
+import { counted, type Fault, notOneOf, quoted } from '../../kernel/fault.ts'
 import { isVisible } from '../../kernel/visible.ts'
+import { faultsOf } from '../../kernel/zod-faults.ts'
 import type { TemplateMessageContent } from '../messages/content.ts'
 import { LIMITS } from '../messages/limits.ts'
 import { mediaSource, oneSource } from '../messages/media-source.ts'

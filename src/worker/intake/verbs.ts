@@ -16,10 +16,10 @@ import {
   startCampaign,
 } from '../../campaigns/commands/moves.ts'
 import type { IntakeContract, IntakeJob, intakeAnswers } from '../../jobs/intake.ts'
-import { faultsOf } from '../../kernel/fault.ts'
 import { fieldNamesOf } from '../../kernel/field-names.ts'
 import { parsePerson } from '../../kernel/recipient.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
+import { faultsOf } from '../../kernel/zod-faults.ts'
 import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-message.ts'
 import { deliveryOf, findOwnMessage } from '../../messages/lookup/own-message.ts'
 import type { Tombstones } from '../../people/tombstones.ts'

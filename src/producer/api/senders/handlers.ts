@@ -15,7 +15,7 @@ import {
 } from '../../../admin/senders.ts'
 import { isOperator } from '../../../model/accounts/permissions.ts'
 import { putIntoPortfolio } from '../../../portfolios/commands/portfolios.ts'
-import { accountOf } from '../../authorise.ts'
+import { accountOf } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, ContextOf } from '../../route.ts'
