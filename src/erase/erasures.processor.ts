@@ -7,7 +7,7 @@ import { closeWorker, endOwn, type Job, type OwnEnd, openWorker } from '../lanes
 import { redisNowMs } from '../redis/clock.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { sharedQueuePrefix } from '../redis/keys.ts'
-import { type BookDeps, createContactBook } from './contact-book.processor.ts'
+import { type BookDeps, createContactBook } from './contact-book-deletion.ts'
 import { erasePerson } from './erase.ts'
 import type { EraseDeps } from './erase-messages.ts'
 import { beginErasure, type Erasure, endErasure, findErasure, openErasureQueue } from './erasures.ts'

@@ -6,8 +6,8 @@ import { waitAtMost } from '../kernel/deadline.ts'
 import { createTargetAgent } from '../outbound/target-agent.ts'
 import type { TargetRule } from '../outbound/target-rule.ts'
 import type { DeliveryDeps, Target } from './deliver.ts'
+import { createRetries } from './endpoint-retries.ts'
 import { createPump, MOST_AT_ONCE } from './pump.ts'
-import { createRetries } from './retries.processor.ts'
 import type { Endpoint } from './store/endpoints.ts'
 
 /** Wait (ms) of the pump after a failed round, as when Redis is away. */

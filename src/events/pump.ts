@@ -7,7 +7,7 @@
 import { orderingKey, type PlacedEvent } from '../model/events/outbox-entry.ts'
 import { probeWaitMs } from '../model/events/retry-times.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
-import type { Retries } from './retries.processor.ts'
+import type { Retries } from './endpoint-retries.ts'
 import { isFor } from './store/documents.ts'
 import { moveCursors, readCursors } from './store/endpoint-cursors.ts'
 import { ACCOUNT_SOURCE } from './store/outbox.ts'

@@ -3,8 +3,8 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { findSender } from '../../src/accounts/senders.ts'
 import type { Target } from '../../src/events/deliver.ts'
+import { createRetries } from '../../src/events/endpoint-retries.ts'
 import { createPump, MOST_AT_ONCE } from '../../src/events/pump.ts'
-import { createRetries } from '../../src/events/retries.processor.ts'
 import { readCursors } from '../../src/events/store/endpoint-cursors.ts'
 import { openEndpointQueue } from '../../src/events/store/endpoint-queue.ts'
 import {

@@ -205,6 +205,13 @@ test('the client brings only what it needs for the intake queue', () => {
   expect([...new Set(packages)].filter((name) => !/^(?:node:|zod$)/.test(name)).sort()).toEqual(['bullmq', 'ioredis'])
 })
 
+test('a *.processor.ts is background work that the worker starts', () => {
+  const processors = sources.map(({ file }) => file).filter((file) => file.endsWith('.processor.ts'))
+  expect(processors).toContain('events/relay.processor.ts')
+  const started = sources.find(({ file }) => file === 'worker/main.ts')?.imports ?? []
+  expect(processors.filter((file) => !started.includes(file))).toEqual([])
+})
+
 test('only src/lanes/bullmq imports BullMQ', () => {
   const knowing = sources.filter(({ packages }) => packages.includes('bullmq')).map(({ file }) => file)
   expect(knowing.filter((file) => !file.startsWith('lanes/bullmq/'))).toEqual([])
