@@ -63,7 +63,7 @@ export function openFolder(root: string): FileStore {
 
     async remove(name) {
       await rm(pathOf(name), { force: true })
-      // The folder goes with its last file, and that of it; one that is not empty stays.
+      // Folders that are empty now are removed as well, from the innermost one out.
       for (let folder = dirname(name); folder.includes('/'); folder = dirname(folder)) {
         if (
           !(await rmdir(pathOf(folder)).then(

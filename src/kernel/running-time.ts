@@ -1,7 +1,7 @@
 // Limits by the time that this process has run. While it stands still, as on a busy machine or in a suspended one, what it waits for may
 // come; timers that are due then fire before it is read.
 
-/** The limit is counted in so many parts, each of which counts as much as it should have taken, however late it ends. */
+/** The limit is split into this many timers; a late timer counts as its nominal length. */
 const PARTS = 8
 
 /**

@@ -90,7 +90,7 @@ export const storageAway = (cause: unknown): ApiError =>
 
 /** The same while the storage that answers lacks the data that this producer has used before. */
 export const otherStorage = (cause: unknown): ApiError =>
-  new ApiError(503, 'unavailable', 'The service finds another storage than its own. Its operators have to mend that.', {
+  new ApiError(503, 'unavailable', 'The service is connected to the wrong storage; its operators must fix this.', {
     headers: { 'Retry-After': '5' },
     cause,
   })

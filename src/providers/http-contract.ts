@@ -46,8 +46,8 @@ export interface Connection {
   canTake(): boolean
   take(call: Call): void
   /**
-   * The call has ended. `isSound`: by an answer, before it was written, or by a word of the server about it alone.
-   * Otherwise nothing is known of the next one.
+   * The call has ended. `isSound`: in a way that says nothing against the connection. It was answered, was never written, or the server
+   * refused this request alone. Otherwise the connection takes no more.
    */
   ended(isSound: boolean): void
   /** Takes no more, and is closed once nothing is under way on it. */

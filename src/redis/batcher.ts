@@ -3,11 +3,15 @@
 import { SharedMoments } from '../kernel/shared-ticks.ts'
 import type { Redis } from './connect.ts'
 
-/** Background batches are spread over moments of so many groups, up to eight: all of 300 lanes at once held up what waits for its slot. */
+/**
+ * Groups that are taken in the background share moments, about this many each, of which there are at most MOST_PHASES: when 300 lanes had one
+ * moment, messages were late for their slots.
+ */
 const GROUPS_AT_ONCE = 40
 const MOST_PHASES = 8
 /**
- * A step of one thing costs almost as much as one of several. With twice this many groups or more each is taken half as often.
+ * With twice this many groups or more, each is taken half as often. Otherwise most steps would be of one thing, and cost almost as much as
+ * steps of several.
  */
 const MANY_GROUPS = 64
 const LEAST_OFTEN = 2
@@ -30,8 +34,8 @@ interface Batch<Item, Result> {
  * Makes a function that takes a step of one thing together with all others of the same `group`, and calls `done` with what came of
  * it. `take` takes many and resolves to a result for each, in their order; a result that is an Error is of that one alone.
  *
- * With `waitMs`, for steps that nobody awaits, groups are taken that often, many of them at the same moments: what they write leaves in
- * one write, and Redis syncs its file once for all of them.
+ * `waitMs` is for steps that nobody awaits. A group is then taken every `waitMs` instead of every tick, and many groups at the same moment:
+ * what they write leaves in one write, and Redis syncs its file once for all of them.
  */
 export function gatherSteps<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,

@@ -108,7 +108,7 @@ function createGate(node: RedisNode) {
     while (next) {
       const { replicas, resolve } = next
       next = undefined
-      // Whatever becomes of the connection, nobody takes that for an answer.
+      // A failed WAIT counts as zero replicas.
       const found = await node.wait(replicas, wasLate ? SHORT_LIMIT_MS : LIMIT_MS).catch(() => 0)
       wasLate = found < replicas
       resolve(!wasLate)

@@ -1,4 +1,4 @@
-// The archive: messages that were accepted or received, for all who show them, send them again, count or erase them. Nobody
+// The archive: the only way to accepted and received messages for code that shows, requeues, counts or erases them. Nobody
 // outside of `lanes` knows how they are stored. What has not ended is here as well, from its claim on; only its lane moves it.
 // Redis is behind it (docs/adr/0114-the-archive.md).
 //
@@ -39,8 +39,8 @@ interface ReceivedName {
 /** The archive behind this connection. */
 export function archiveOf(redis: Redis) {
   /**
-   * Lists messages of one lane that are about to be sent, for `retentionMs` after their validity. Again changes nothing. One
-   * that gets no record is no more than a candidate of searches and walks.
+   * Lists messages of one lane that are about to be sent, for `retentionMs` after their validity. Again changes nothing.
+   * Without a record, a message may be proposed by searches and walks, but `find` returns nothing.
    */
   function put(of: { lane: number; messages: readonly IndexedMessage[]; retentionMs: number }): Promise<void>
   /** Keeps listed messages that are queued again until then at least (epoch ms). */

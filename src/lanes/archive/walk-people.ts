@@ -40,7 +40,7 @@ export type Walked = {
   acceptedAtMs: number
   /** Index of the person in the query. */
   who: number
-  /** Has no walk find it under this person any more. */
+  /** Removes it from this person's walks. */
   unlist: () => Promise<void>
 } & (
   | { kind: 'sent'; ulid: string }

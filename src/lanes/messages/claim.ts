@@ -304,7 +304,7 @@ const notReplicated = {
   problem: { code: 'not_replicated', sentence: 'Too few replicas of Redis took note of it; it is tried again.' },
 }
 
-/** Ignores that too few replicas have the withdrawal of a claim: they do not have the claim either. */
+/** Passes over a withdrawal of a claim that too few replicas have: they do not have the claim either. */
 export function ignoreUnreplicated(error: unknown): void {
   if (!(error instanceof NotReplicatedError)) throw error
 }

@@ -7,10 +7,10 @@ import { waitingOn } from '../../lanes/stats.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 
-/** A count is good for so long while there is much room, and for so long when there is little; longer with many lanes. */
+/** How long a count is used: FAR_MS with room to spare, NEAR_MS close to the limit; longer with many lanes. */
 const FAR_MS = 5_000
 const NEAR_MS = 50
-/** Less room than this share of the limit, or than so many messages, is little. */
+/** Close to the limit: less room than this share of it, or than this many messages. */
 const NEAR_SHARE = 0.05
 const NEAR_MESSAGES = 1_000
 /** Seconds after which a client that was refused may try again. */

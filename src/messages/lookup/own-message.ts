@@ -33,6 +33,6 @@ export async function findOwnMessage(
 export function deliveryOf(found: OwnMessage): Delivery {
   if ('inbound' in found) return { status: 'delivered', error_message: null }
   const { state, problem } = found.message
-  const tells = ['failed', 'unconfirmed', 'unknown'].includes(state)
-  return { status: state, error_message: tells ? (problem?.sentence ?? null) : null }
+  const hasError = ['failed', 'unconfirmed', 'unknown'].includes(state)
+  return { status: state, error_message: hasError ? (problem?.sentence ?? null) : null }
 }

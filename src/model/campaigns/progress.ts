@@ -48,7 +48,7 @@ export const shownRate = (shares: Shares, measured: number): number =>
 
 /**
  * Seconds until the last message leaves: at the rate measured lately, else at the pace of the lane shared with
- * `running` campaigns, beginning in `waitMs`, which is below 0 for a wait that is over and was not looked at since;
+ * `running` campaigns, beginning in `waitMs`, which is negative if the wait has ended but has not been re-read;
  * undefined when nothing is on its way, or nobody knows, because the last messages wait for evidence.
  */
 export function secondsLeft(

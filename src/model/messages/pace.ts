@@ -100,7 +100,7 @@ export function paceOf(ratePerSecond: number, isStrict = false): Pace {
   const isBySecond = isStrict || ratePerSecond < SLOW_A_SECOND
   const isFast = ratePerSecond >= FAST_A_SECOND
   const [spanMs, leewayMs, lateMs, closer] = isBySecond ? BY_SECOND : isFast ? FAST : STEADY
-  // Ten seconds must be whole windows, or the rest of them could be denser than the rate.
+  // Ten seconds must be a multiple of the window; a partial window could exceed the rate.
   const window = Number.isInteger(ratePerSecond)
     ? Math.min(ratePerSecond * (isBySecond ? 1 : windowSeconds(ratePerSecond)), MOST_IN_WINDOW)
     : 1

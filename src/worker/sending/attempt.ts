@@ -1,4 +1,5 @@
-// One attempt for a claimed message: send in its turn -> judge -> settle. As what the message waited makes no difference here.
+// One attempt for a claimed message: send in its turn -> judge -> settle. It does not matter whether it waited as a job or a
+// place.
 //
 // Where the process may die, and what happens then:
 // - before the claim: nothing was written; the next worker that reads the lane finds the message as it was.

@@ -26,7 +26,7 @@ export interface Read {
   values?: readonly string[] | undefined
   /** The route of its campaign, which overrules that of the sender. */
   route?: MarketingRoute | undefined
-  /** As what it waits before it is claimed. */
+  /** What it waits as: a job or a place. */
   waitsAs: WaitsAs
   /** When its campaign was made, where that is known: an erasure since then stops it (epoch ms). */
   erasedSinceMs?: number

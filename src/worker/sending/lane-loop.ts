@@ -43,7 +43,7 @@ const MOST_TURN_MS = 2_000
 export interface LaneLoop {
   /** There may be something new. */
   wake(): void
-  /** Messages of campaigns have come: they wait for the slots of campaigns, and nobody looks for them before. */
+  /** Messages of campaigns have come. Unlike after `wake`, the lane is not read before its next slots for campaigns. */
   fed(): void
   /** Claims nothing for this long. */
   hold(ms: number): void

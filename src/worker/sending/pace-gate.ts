@@ -86,7 +86,7 @@ export class PaceGate {
   private ownFreeAt(now: number, { spanMs }: PaceLimit): number {
     const { own } = this
     const next = firstAfter(own, now + NOW_MS)
-    // Of a worker whose slots are further apart than the span there is none that ends before its next one: the slot of now counts.
+    // When this worker's slots are further apart than the span, one that ends before its next slot may hold none: the slot of now counts.
     const latest = Math.min(now - 2 * this.lateMs, (own[next] ?? now + this.betweenOwn()) - spanMs)
     let since = now - spanMs
     for (;;) {

@@ -245,8 +245,8 @@ async function claimAll(
 }
 
 /**
- * Sets `names`, at once to the forms of the recipient's number, which most people have no other name besides. Resolves to the messages
- * whose people turn out to have others.
+ * Sets `names`: at first to the forms of the recipient's number, the only names that most people have. Then it looks up what other names there
+ * are, sets those, and resolves to the messages that got them.
  */
 async function namePeople(
   redis: Redis,

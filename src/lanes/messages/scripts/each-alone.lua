@@ -1,4 +1,4 @@
--- What `take` comes to for the i-th of a step; {'error', text} where it failed: a fault of one harms no other.
+-- Takes the i-th message of a step. Returns the result of `take`, or {'error', text} when it fails, so that the others go on.
 local function resultOf(take, i)
   local ok, result = pcall(take, i)
   return ok and result or { 'error', type(result) == 'table' and result.err or tostring(result) }

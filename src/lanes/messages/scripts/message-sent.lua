@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Records that the provider took messages of a lane, of which nothing is known but the claim, as of almost all. The same as the step
--- `status` sent of message-step.lua, and short: Redis makes all functions of a script anew at each run, which takes as long as several
--- messages. Allowed when Redis is full, fenced by the attempt, and harmless when repeated.
+-- Records that the provider took messages of a lane. Fast path for messages whose record is still exactly as claimed (almost all). It does
+-- what the step `status` sent of message-step.lua does, and is short because Redis makes all functions of a script anew at each run, which
+-- takes as long as several messages. Allowed when Redis is full, fenced by the attempt, and harmless when repeated.
 --
 -- Keys:
 --   outbox       STREAM  events of the lane, if anybody wants them

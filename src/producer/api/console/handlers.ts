@@ -170,7 +170,9 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
 const scopeOf = (caller: Caller): Scope => ({ account: accountOf(caller), senders: caller.senders })
 
 const tooManyStreams = (): ApiError =>
-  new ApiError(503, 'overloaded', 'Too many pages follow this producer live.', { headers: { 'Retry-After': '10' } })
+  new ApiError(503, 'overloaded', 'Too many pages are already following this producer live.', {
+    headers: { 'Retry-After': '10' },
+  })
 
 /** Starts and stops demo traffic; there only where there is a demo. */
 export interface DemoSwitch {
