@@ -46,7 +46,7 @@ export interface DeliveryDeps {
 /** The result of a delivery. `gone`: the endpoint is disabled from now on. `stopped`: this process stops, and the result is unknown. */
 export type DeliveryEnd =
   | { kind: 'taken' }
-  | { kind: 'failed'; askedMs: number | undefined }
+  | { kind: 'failed'; retryAfterMs: number | undefined }
   | { kind: 'gone' }
   | { kind: 'stopped' }
 
@@ -67,7 +67,7 @@ export async function deliver(
   events: readonly PlacedEvent[],
   how: {
     attempt: number
-    retryIn: (askedMs: number | undefined) => number | undefined
+    retryIn: (retryAfterMs: number | undefined) => number | undefined
     stopped: AbortSignal
     /** Those of a replay, in place of the endpoint's own. */
     types?: readonly string[] | undefined
@@ -98,7 +98,7 @@ export async function send(
   deps: DeliveryDeps,
   target: Target,
   { id, documents }: { id: string; documents: readonly EventDocument[] },
-  how: { attempt: number; retryIn: (askedMs: number | undefined) => number | undefined; stopped: AbortSignal },
+  how: { attempt: number; retryIn: (retryAfterMs: number | undefined) => number | undefined; stopped: AbortSignal },
 ): Promise<DeliveryEnd> {
   const { redis, log, seal } = deps
   // The current address: by the time of the answer it may have been changed.
@@ -113,11 +113,11 @@ export async function send(
   const body = JSON.stringify(isBatch ? { type: 'batch', timestamp, data: documents } : first)
   const post = { id, body, atMs: beganMs }
   const end = await postEvents(target.agent, endpoint.url, secretsAt(endpoint, seal, beganMs), post, how.stopped)
-  const { status, problem, answer, askedMs, tookMs } = end
+  const { status, problem, answer, retryAfterMs, tookMs } = end
   if (status === undefined && how.stopped.aborted) return { kind: 'stopped' }
   const nowMs = beganMs + tookMs
   const ok = status !== undefined && status >= 200 && status < 300
-  const waitMs = ok || status === 410 ? undefined : how.retryIn(askedMs)
+  const waitMs = ok || status === 410 ? undefined : how.retryIn(retryAfterMs)
   // Written during the next delivery: each write waits for the disk of Redis.
   noteAttempt(redis, endpoint.account, endpoint.id, {
     at: iso(nowMs),
@@ -155,5 +155,5 @@ export async function send(
     const what = { account, action: 'endpoint.disable', target: id, detail }
     await appendToAuditLog(redis, { actor: LANEWAY_ITSELF, ...what }, nowMs)
   }
-  return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', askedMs }
+  return noted !== 'noted' ? { kind: 'gone' } : { kind: 'failed', retryAfterMs }
 }

@@ -51,8 +51,8 @@ export function createRetries(
   let worker: Worker | undefined
   let renewing: NodeJS.Timeout | undefined
 
-  const waitOf = (failures: number, askedMs: number | undefined): number | undefined =>
-    retryWaitMs(config.events.retryMs, failures, askedMs, Math.random())
+  const waitOf = (failures: number, retryAfterMs: number | undefined): number | undefined =>
+    retryWaitMs(config.events.retryMs, failures, retryAfterMs, Math.random())
 
   async function run(job: Job): Promise<OwnEnd> {
     const parsed = eventJobSchema.safeParse(job.data)
@@ -84,9 +84,9 @@ export function createRetries(
   ): Promise<OwnEnd> {
     const events = await eventsOf(refs)
     const waits = new Map<number | undefined, number | undefined>()
-    const wait = (askedMs: number | undefined): number | undefined => {
-      if (!waits.has(askedMs)) waits.set(askedMs, waitOf(failures + 1, askedMs))
-      return waits.get(askedMs)
+    const wait = (retryAfterMs: number | undefined): number | undefined => {
+      if (!waits.has(retryAfterMs)) waits.set(retryAfterMs, waitOf(failures + 1, retryAfterMs))
+      return waits.get(retryAfterMs)
     }
     const end = await deliver(deps, target, events, { attempt: failures + 1, retryIn: wait, stopped })
     if (end.kind === 'taken') return { kind: 'done' }
@@ -94,7 +94,7 @@ export function createRetries(
     if (end.kind === 'stopped') return { kind: 'waits', ms: 1 }
     if (end.kind === 'gone') return { kind: 'waits', ms: DISABLED_WAIT_MS }
     await job.updateData({ ...rest, refs, failures: failures + 1 })
-    const ms = wait(end.askedMs)
+    const ms = wait(end.retryAfterMs)
     return ms === undefined ? { kind: 'dead_letter', reason: 'all its tries are used up' } : { kind: 'waits', ms }
   }
 
@@ -165,7 +165,7 @@ export function createRetries(
       await addEventJob(redis, queue, owner, { v: 1, kind: 'deliver', refs, failures }, { waitMs, jobId })
     },
     /** The wait (ms) after a first failure. */
-    firstWaitMs: (askedMs: number | undefined): number => waitOf(1, askedMs) ?? 0,
+    firstWaitMs: (retryAfterMs: number | undefined): number => waitOf(1, retryAfterMs) ?? 0,
     async waiting(): Promise<number> {
       const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed')
       return wait + delayed

@@ -1,7 +1,7 @@
 // One POST to an endpoint, signed, and how it was answered. Never redirected, never repeated here.
 
 import { type Agent, request } from 'undici'
-import { retryAfterMs } from '../outbound/answers.ts'
+import { readRetryAfter } from '../outbound/answers.ts'
 import { signedHeaders } from '../outbound/signatures.ts'
 
 /** Time for the whole request, until the last byte of the answer. */
@@ -15,7 +15,7 @@ export interface PostEnd {
   status: number | undefined
   problem: string | undefined
   answer: string
-  askedMs: number | undefined
+  retryAfterMs: number | undefined
   tookMs: number
 }
 
@@ -32,7 +32,7 @@ export async function postEvents(
   let status: number | undefined
   let answer = ''
   let problem: string | undefined
-  let askedMs: number | undefined
+  let retryAfterMs: number | undefined
   try {
     const response = await request(url, {
       dispatcher: agent,
@@ -42,7 +42,7 @@ export async function postEvents(
       signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped]),
     })
     status = response.statusCode
-    askedMs = retryAfterMs(response.headers['retry-after'], atMs)
+    retryAfterMs = readRetryAfter(response.headers['retry-after'], atMs)
     let read = 0
     const decoder = new TextDecoder()
     for await (const chunk of response.body) {
@@ -57,7 +57,7 @@ export async function postEvents(
     // The status counts even if the rest of the answer never came.
     if (status === undefined) problem = sentenceOf(error)
   }
-  return { status, problem, answer, askedMs, tookMs: Math.round(performance.now() - began) }
+  return { status, problem, answer, retryAfterMs, tookMs: Math.round(performance.now() - began) }
 }
 
 /** Failures with a sentence of their own; nothing about the network behind the endpoint is shown. */

@@ -171,8 +171,8 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
             continue
           }
           let ownWaitMs = 0
-          const retryIn = (askedMs: number | undefined): number => {
-            ownWaitMs = retries.firstWaitMs(askedMs)
+          const retryIn = (retryAfterMs: number | undefined): number => {
+            ownWaitMs = retries.firstWaitMs(retryAfterMs)
             return ownWaitMs
           }
           const end = await deliver(deps, target, some, { attempt: 1, retryIn, stopped })
@@ -182,7 +182,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
             return
           }
           hasFailed = true
-          asked = end.askedMs
+          asked = end.retryAfterMs
           waitMs = ownWaitMs
           await retries.park(some, 1, ownWaitMs)
         }

@@ -75,16 +75,16 @@ export async function keepUpload(redis: Redis, content: UploadedContent, id: str
   await keepScript(redis, { upload, backoff }, { text: `${nowMs + RENEW_MS} ${id}`, keptMs: USED_MS })
 }
 
-/** Notes that an upload went wrong. `askedMs`: WhatsApp said when it may be tried again. Returns how long it backs off (ms). */
+/** Notes that an upload went wrong. `retryAfterMs`: WhatsApp said when it may be tried again. Returns how long it backs off (ms). */
 export const backOffUpload = (
   redis: Redis,
   content: UploadedContent,
   why: Omit<UploadBackoff, 'ms'>,
-  askedMs = 0,
+  retryAfterMs = 0,
 ): Promise<number> =>
   why.outcome === 'refused'
     ? noteBackoff(redis, content, why, { leastMs: REFUSED_MS, from: 0 })
-    : noteBackoff(redis, content, why, { leastMs: askedMs, from: 1 })
+    : noteBackoff(redis, content, why, { leastMs: retryAfterMs, from: 1 })
 
 /** `from`: the number of failures from which it backs off; 0: this failure does not count. */
 async function noteBackoff(

@@ -13,7 +13,7 @@ export async function readText(body: AsyncIterable<Buffer>, maxBytes: number): P
 }
 
 /** The wait of a Retry-After, in ms from now: seconds or a date; undefined when it has none. */
-export function retryAfterMs(header: string | string[] | undefined, nowMs: number): number | undefined {
+export function readRetryAfter(header: string | string[] | undefined, nowMs: number): number | undefined {
   if (typeof header !== 'string') return undefined
   const text = header.trim()
   if (/^\d{1,15}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1_000)

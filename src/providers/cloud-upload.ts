@@ -7,7 +7,7 @@ import { type Agent, request } from 'undici'
 import { z } from 'zod'
 import type { CallEnd } from '../model/messages/outcome.ts'
 import type { ProviderSender, UploadedFile } from '../model/provider.ts'
-import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
+import { causeOf, readRetryAfter, readText } from '../outbound/answers.ts'
 import { createTargetAgent } from '../outbound/target-agent.ts'
 import { anywhere } from '../outbound/target-rule.ts'
 import { isProviderId, parseJson } from './answer-body.ts'
@@ -67,8 +67,8 @@ async function post(
       bodyTimeout: limitsMs.begin,
       signal: AbortSignal.any([AbortSignal.timeout(limitsMs.whole), stopped]),
     })
-    const askedMs = retryAfterMs(answer.headers['retry-after'], Date.now())
-    return readAnswer(answer.statusCode, await readText(answer.body, ANSWER_BYTES), askedMs)
+    const retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now())
+    return readAnswer(answer.statusCode, await readText(answer.body, ANSWER_BYTES), retryAfterMs)
   } catch (error) {
     if (source.error !== undefined) throw source.error
     return { kind: 'unanswered', cause: causeOf(error) }
@@ -107,9 +107,9 @@ async function* inPieces(head: Buffer, file: UploadedFile, tail: Buffer, source:
   yield tail
 }
 
-function readAnswer(status: number, text: string, askedMs: number | undefined): CallEnd {
+function readAnswer(status: number, text: string, retryAfterMs: number | undefined): CallEnd {
   const body = parseJson(text)
   const { data } = status >= 200 && status < 300 ? uploaded.safeParse(body) : { data: undefined }
   if (data !== undefined) return { kind: 'accepted', providerId: data.id }
-  return readRefusal(status, body, askedMs)
+  return readRefusal(status, body, retryAfterMs)
 }

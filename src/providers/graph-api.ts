@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { z } from 'zod'
 import { cutText } from '../kernel/cut-text.ts'
 import { HOUR_MS } from '../kernel/time-units.ts'
-import { causeOf, readText, retryAfterMs } from '../outbound/answers.ts'
+import { causeOf, readRetryAfter, readText } from '../outbound/answers.ts'
 import { createTargetAgent } from '../outbound/target-agent.ts'
 import { anywhere } from '../outbound/target-rule.ts'
 import { parseJson } from './answer-body.ts'
@@ -180,6 +180,6 @@ function backoffOf(headers: Headers): number | undefined {
 }
 
 function retryAfterOf(headers: Headers): number | undefined {
-  const askedMs = retryAfterMs(headers['retry-after'], Date.now())
-  return askedMs && Math.min(askedMs, LONGEST_BACKOFF_MS)
+  const retryAfterMs = readRetryAfter(headers['retry-after'], Date.now())
+  return retryAfterMs && Math.min(retryAfterMs, LONGEST_BACKOFF_MS)
 }

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici'
 import { type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
 import { MISSED_SLOT, WORKER_LATE } from '../model/messages/outcome.ts'
 import type { Departure } from '../model/provider.ts'
-import { causeOf, retryAfterMs } from '../outbound/answers.ts'
+import { causeOf, readRetryAfter } from '../outbound/answers.ts'
 import type { HttpAgent } from './http-agent.ts'
 import type { Call, Connection, Request } from './http-contract.ts'
 import { isOfStream, neverLeft } from './http-proof.ts'
@@ -153,8 +153,8 @@ class JsonCall implements Call {
     const body = only !== undefined && this.pieces.length === 1 ? only : Buffer.concat(this.pieces)
     // A date is on the server's clock: ours may be ahead of it.
     const atMs = Date.parse(this.date ?? '')
-    const askedMs = retryAfterMs(this.retryAfter, Number.isNaN(atMs) ? Date.now() : atMs)
-    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs: askedMs } as const
+    const retryAfterMs = readRetryAfter(this.retryAfter, Number.isNaN(atMs) ? Date.now() : atMs)
+    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs } as const
     if (this.connection) cameOn.set(answer, this.connection)
     this.end(answer, true)
   }

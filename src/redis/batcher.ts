@@ -34,12 +34,12 @@ interface Batch<Item, Result> {
  * Makes a function that takes a step of one thing together with all others of the same `group`, and calls `done` with what came of
  * it. `take` takes many and resolves to a result for each, in their order; a result that is an Error is of that one alone.
  *
- * `waitMs` is for steps that nobody awaits. A group is then taken every `waitMs` instead of every tick, and many groups at the same moment:
+ * `everyMs` is for steps that nobody awaits. A group is then taken every `everyMs` instead of every tick, and many groups at the same moment:
  * what they write leaves in one write, and Redis syncs its file once for all of them.
  */
 export function gatherSteps<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,
-  waitMs = 0,
+  everyMs = 0,
 ): (redis: Redis, group: number, item: Item, done: Done<Result>) => void {
   const open = new WeakMap<Redis, Map<number, Batch<Item, Result>>>()
   const moments = new SharedMoments()
@@ -79,9 +79,9 @@ export function gatherSteps<Item, Result = unknown>(
         if (all.get(group) === begun) all.delete(group)
         void takeAll(redis, begun)
       }
-      if (waitMs === 0) setImmediate(due)
+      if (everyMs === 0) setImmediate(due)
       else {
-        const cancel = moments.at(dueAt(group, groups.size, waitMs), due)
+        const cancel = moments.at(dueAt(group, groups.size, everyMs), due)
         begun.full = () => {
           cancel()
           due()
@@ -108,9 +108,9 @@ export function createBatcher<Item, Result = unknown>(
 }
 
 /** When the steps of a group are due (`performance.now()`). */
-function dueAt(group: number, groups: number, waitMs: number): number {
+function dueAt(group: number, groups: number, everyMs: number): number {
   const rounds = Math.min(LEAST_OFTEN, Math.max(1, Math.floor(groups / MANY_GROUPS)))
   const phases = Math.min(MOST_PHASES, Math.ceil((groups + 1) / GROUPS_AT_ONCE))
-  const phaseMs = ((group % phases) / phases) * waitMs
-  return (Math.floor((performance.now() + phaseMs) / waitMs) + rounds) * waitMs - phaseMs
+  const phaseMs = ((group % phases) / phases) * everyMs
+  return (Math.floor((performance.now() + phaseMs) / everyMs) + rounds) * everyMs - phaseMs
 }

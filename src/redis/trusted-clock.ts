@@ -114,13 +114,13 @@ async function doubtedMs(redis: Redis, doubt: string): Promise<number> {
   const [offMs, endsInMs] = await Promise.all([redis.get(doubt), redis.pttl(doubt)])
   if (offMs === null) return 0
   const backMs = Math.max(0, endsInMs - DOUBT_MS)
-  const leftMs = Math.round(Number(offMs) - backMs)
-  if (Math.abs(leftMs) <= LEAP_MS) {
+  const stillOffMs = Math.round(Number(offMs) - backMs)
+  if (Math.abs(stillOffMs) <= LEAP_MS) {
     await redis.del(doubt)
     return 0
   }
-  if (backMs > 0) await redis.set(doubt, leftMs, 'PX', DOUBT_MS)
-  return leftMs
+  if (backMs > 0) await redis.set(doubt, stillOffMs, 'PX', DOUBT_MS)
+  return stillOffMs
 }
 
 /** Ends all doubts: every part believes the clocks at its next check. By how much (ms) they were off. */

@@ -91,7 +91,7 @@ async function keptOf({ lane, run, claims }: Waiting): Promise<Record<string, un
 
 /** In one step; its long way is taken when one of them is to wait. */
 const claimAll = ({ claims, last }: Waiting, way: 'short' | 'long') =>
-  claimMessages(world.redis, way === 'short' ? claims : [...claims, { ...last, leastWaitMs: 1_000 }], {
+  claimMessages(world.redis, way === 'short' ? claims : [...claims, { ...last, fileWaitMs: 1_000 }], {
     ...LONG_TIMES,
     pace: paceOf(1_000),
     slots: { latest: '', pastMs: 0 },

@@ -7,7 +7,7 @@ import { acceptedAtMs, newUlid } from '../../src/kernel/message-id.ts'
 import { isCidr } from '../../src/kernel/networks.ts'
 import { eventId, readEntry } from '../../src/model/events/outbox-entry.ts'
 import { probeWaitMs, retryWaitMs } from '../../src/model/events/retry-times.ts'
-import { retryAfterMs } from '../../src/outbound/answers.ts'
+import { readRetryAfter } from '../../src/outbound/answers.ts'
 import { newSecret, signatures } from '../../src/outbound/signatures.ts'
 import { createTargetRule, literalHost } from '../../src/outbound/target-rule.ts'
 
@@ -73,10 +73,10 @@ describe('the times of retries', () => {
   test('are what the endpoint asks for where it does, a day at most', () => {
     expect(retryWaitMs(schedule, 1, 60_000, 0)).toBe(60_000)
     expect(retryWaitMs(schedule, 1, 999_999_999, 0)).toBe(86_400_000)
-    expect(retryAfterMs('7', 0)).toBe(7_000)
-    expect(retryAfterMs('Thu, 01 Jan 1970 00:01:00 GMT', 20_000)).toBe(40_000)
-    expect(retryAfterMs('Thu, 01 Jan 1970 00:00:10 GMT', 20_000)).toBe(0)
-    for (const none of [undefined, '', 'soon', '-1']) expect(retryAfterMs(none, 0) ?? 0).toBe(0)
+    expect(readRetryAfter('7', 0)).toBe(7_000)
+    expect(readRetryAfter('Thu, 01 Jan 1970 00:01:00 GMT', 20_000)).toBe(40_000)
+    expect(readRetryAfter('Thu, 01 Jan 1970 00:00:10 GMT', 20_000)).toBe(0)
+    for (const none of [undefined, '', 'soon', '-1']) expect(readRetryAfter(none, 0) ?? 0).toBe(0)
   })
   test('let an endpoint that fails be tried with something new within a minute', () => {
     expect([1, 2, 3, 4, 5, 6, 100].map((n) => probeWaitMs(n, undefined))).toEqual([

@@ -34,7 +34,7 @@ interface WatchState {
   heartbeat?: string
   /** Skipped until then (performance.now), and how long the wait was. */
   notBefore: number
-  waitMs: number
+  backoffMs: number
 }
 
 /** One round over all active campaigns. */
@@ -49,7 +49,7 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
     watchStates = new Map()
     for (const campaign of active) {
       const name = `${idOf(campaign.id)} ${campaign.state}`
-      const watched = remembered.get(name) ?? { notBefore: 0, waitMs: 0 }
+      const watched = remembered.get(name) ?? { notBefore: 0, backoffMs: 0 }
       watchStates.set(name, watched)
       if (performance.now() < watched.notBefore) continue
       try {
@@ -75,8 +75,8 @@ function clocks(redis: Redis): (id: CampaignId) => Promise<number> {
 }
 
 function backOff(watched: WatchState): void {
-  watched.waitMs = Math.min(LONGEST_BACKOFF_MS, Math.max(2 * WATCH_MS, 2 * watched.waitMs))
-  watched.notBefore = performance.now() + watched.waitMs
+  watched.backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(2 * WATCH_MS, 2 * watched.backoffMs))
+  watched.notBefore = performance.now() + watched.backoffMs
 }
 
 function watchAgainIn(watched: WatchState, ms: number): void {

@@ -81,8 +81,8 @@ export interface Claim {
   attempt: string
   message: NewMessage
   waitsAs?: WaitsAs
-  /** It is not to be sent yet: the claim delays its job for so long at least. */
-  leastWaitMs?: number | undefined
+  /** It waits for a file: the claim delays its job for so long at least. */
+  fileWaitMs?: number | undefined
   /** The first of the person's names, if it is another than the recipient: a person has one cooldown under all names. */
   person?: string | undefined
 }
@@ -190,11 +190,11 @@ interface Group {
   args: readonly (string | number | string[] | undefined)[]
 }
 
-const isOfGroup = ({ of, acceptedAt }: Group, { id, message, waitsAs, leastWaitMs }: Claim): boolean =>
+const isOfGroup = ({ of, acceptedAt }: Group, { id, message, waitsAs, fileWaitMs }: Claim): boolean =>
   of.message.run === message.run &&
   of.message.validUntil === message.validUntil &&
   of.waitsAs === waitsAs &&
-  of.leastWaitMs === leastWaitMs &&
+  of.fileWaitMs === fileWaitMs &&
   of.message.class === message.class &&
   of.message.type === message.type &&
   of.message.sendAt === message.sendAt &&
@@ -234,11 +234,11 @@ class Groups {
   }
 
   private begin(claim: Claim): number {
-    const { id, message, waitsAs, leastWaitMs } = claim
+    const { id, message, waitsAs, fileWaitMs } = claim
     const { class: of, validUntil, run, sendAt } = message
     const acceptedAt = acceptedAtMs(id.ulid)
     const aheadUs = this.pace?.aheadUs[of] ?? 0
-    const args = [acceptedAt, validUntil, aheadUs, commonFields(message), waitsAs, run, sendAt, leastWaitMs]
+    const args = [acceptedAt, validUntil, aheadUs, commonFields(message), waitsAs, run, sendAt, fileWaitMs]
     return this.all.push({ of: claim, acceptedAt, args })
   }
 }

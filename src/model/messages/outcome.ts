@@ -151,9 +151,14 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
     code: code !== undefined && answer.readable ? String(code) : `http_${status}`,
     sentence: sentenceOf(answer, entry?.means),
   }
-  const askedMs = waitAskedFor(answer.retryAfterMs)
+  const retryAfterMs = usableRetryAfter(answer.retryAfterMs)
   const laneWaits = (seconds: number): Outcome => {
-    return { kind: 'lane_waits', laneMs: askedMs ?? seconds * SECOND, backoff: askedMs === undefined, problem }
+    return {
+      kind: 'lane_waits',
+      laneMs: retryAfterMs ?? seconds * SECOND,
+      backoff: retryAfterMs === undefined,
+      problem,
+    }
   }
   const rule =
     answer.readable && code === 100 && answer.subcode === SUBCODE_NO_OBJECT ? codeEntry(33).rule : entry?.rule
@@ -161,10 +166,10 @@ function ofAnswer(answer: Extract<CallEnd, { kind: 'answered' }>): Outcome {
   const failed: Outcome = { kind: 'failed', concerns: entry?.concerns ?? 'message', problem }
   if (entry?.provesUnsent || status === 429) {
     if (rule?.act === 'rest_campaigns') {
-      return { kind: 'campaigns_rest', restMs: askedMs ?? rule.seconds * SECOND, problem }
+      return { kind: 'campaigns_rest', restMs: retryAfterMs ?? rule.seconds * SECOND, problem }
     }
-    if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: askedMs ?? 0, problem }
-    if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs: askedMs, problem }
+    if (rule?.act === 'delay_recipient') return { kind: 'recipient_waits', leastMs: retryAfterMs ?? 0, problem }
+    if (rule?.act === 'retry' && status !== 429) return { kind: 'message_waits', retryAfterMs, problem }
     if (rule?.act === 'fail' && status !== 429) return failed
     return laneWaits(rule?.act === 'pause_lane' ? rule.seconds : 1)
   }
@@ -187,7 +192,7 @@ export const isFileUnknown = (end: CallEnd): boolean =>
   (end.code === 131053 || (end.code === 100 && FILE_UNKNOWN.test(end.text ?? '')))
 
 /** A usable Retry-After: without one, or with one that has passed, we choose the wait. */
-function waitAskedFor(retryAfterMs: number | undefined): number | undefined {
+function usableRetryAfter(retryAfterMs: number | undefined): number | undefined {
   return retryAfterMs === undefined || retryAfterMs <= 0 ? undefined : Math.min(retryAfterMs, MAX_RETRY_AFTER_MS)
 }
 

@@ -65,15 +65,15 @@ const FIRST_PAUSE_MS = 10
 const LAST_PAUSE_MS = 250
 
 /**
- * The result of `find` for a job within `waitMs`; undefined if there is none by then, or it `isOver` before. Rejects as `find` does, such
+ * The result of `find` for a job within `limitMs`; undefined if there is none by then, or it `isOver` before. Rejects as `find` does, such
  * as when Redis goes away.
  */
 export async function outcomeWithin<T>(
-  waitMs: number,
+  limitMs: number,
   find: () => Promise<T | undefined>,
   isOver: () => boolean,
 ): Promise<T | undefined> {
-  const endMs = performance.now() + waitMs
+  const endMs = performance.now() + limitMs
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LAST_PAUSE_MS)) {
     const outcome = await find()
     const leftMs = endMs - performance.now()

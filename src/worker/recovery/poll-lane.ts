@@ -56,12 +56,12 @@ export function createLanePoller(deps: PollDeps) {
   }
 
   /** Only the polls wait: messages are throttled by their own answers. */
-  async function coolDown(lane: number, askedMs: number | undefined): Promise<void> {
+  async function coolDown(lane: number, retryAfterMs: number | undefined): Promise<void> {
     const now = performance.now()
     const known = throttled.get(lane)
     // Polls that were in flight together are throttled together, which counts once.
     const inARow = known === undefined ? 1 : known.until > now ? known.inARow : known.inARow + 1
-    const ms = askedMs ? Math.min(askedMs, MAX_RETRY_AFTER_MS) : laneBackoffMs(1_000, inARow - 1)
+    const ms = retryAfterMs ? Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) : laneBackoffMs(1_000, inARow - 1)
     if (inARow !== known?.inARow) log.warn({ lane, ms }, 'poll.throttled')
     throttled.set(lane, { inARow, until: Math.max(known?.until ?? 0, now + ms) })
     await coolPolls(redis, lane, ms)

@@ -82,10 +82,10 @@ export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
   const comingMs = known.hasMore ? Math.min(known.quickMs, MOST_PAST_MS) : 0
   const paced = Math.floor((mostAheadMs + comingMs - aheadMs) / gapMs) + (aheadMs <= 0 ? 1 : 0)
   const neededMs = mostAheadMs > AHEAD_MS ? 0 : TIMES_TAKEN * known.takesMs
-  const leftMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
-  if (aheadMs > leftMs + earlyMs || paced < 1) {
+  const lowAheadMs = Math.min(mostAheadMs * MOST_LEFT, Math.max(mostAheadMs * LEAST_LEFT, neededMs))
+  if (aheadMs > lowAheadMs + earlyMs || paced < 1) {
     const pacedMs = paced < 1 ? aheadMs + gapMs - mostAheadMs : 0
-    const refillMs = Math.max(TICK_MS, aheadMs - leftMs, pacedMs)
+    const refillMs = Math.max(TICK_MS, aheadMs - lowAheadMs, pacedMs)
     // The slots of the next moment are a campaign's: a transactional message that has come may have one of them.
     if (!(known.isUnread && known.servesCampaign)) return { waitMs: refillMs, mayBeEarly: refillMs > pacedMs }
     const againMs = known.peekedAt + WOKEN_MS - now

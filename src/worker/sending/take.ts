@@ -288,7 +288,7 @@ function claimOf(each: Candidate): Claim {
   const { id, message, waitsAs, notBefore, names, fileWaitMs } = each
   each.attempt = newAttemptId()
   const timed = notBefore === undefined ? message : { ...message, sendAt: notBefore }
-  return { id, message: timed, waitsAs, person: names?.[0], attempt: each.attempt, leastWaitMs: fileWaitMs }
+  return { id, message: timed, waitsAs, person: names?.[0], attempt: each.attempt, fileWaitMs }
 }
 
 /** Refunds what was counted for messages that do not leave after all, at once for all: handling the first may end the step. */

@@ -198,13 +198,13 @@ export function createUploads(deps: UploadDeps) {
   ): Promise<void> {
     const { code, sentence } = outcome.problem
     const text = `WhatsApp does not take the file: ${sentence}`
-    const askedMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
+    const retryAfterMs = outcome.kind === 'lane_waits' && !outcome.backoff ? outcome.laneMs : undefined
     const isRefused = outcome.kind === 'failed'
     const ms = await backOffUpload(
       redis,
       content,
       { outcome: isRefused ? 'refused' : 'waits', code, sentence: text },
-      askedMs,
+      retryAfterMs,
     )
     const about = { lane: content.lane, file: file.id, code, wait_ms: ms }
     if (isRefused) log.warn(about, 'upload.refused')

@@ -34,7 +34,7 @@
 --                   worker got, pastUs: time since then that may still be used, aloneUs: for so long nobody else gets a slot then}
 --   reader?         worker that has read these messages, and is done with that
 --   settleWithinMs  how long an attempt may take to write its end; the last part of lostAfterMs
---   groups          {acceptedAt, validUntil, aheadUs, fields, waitsAs?, run?, sendAt?, leastWaitMs?} of each group: what many
+--   groups          {acceptedAt, validUntil, aheadUs, fields, waitsAs?, run?, sendAt?, fileWaitMs?} of each group: what many
 --                   messages of a step have in common, as those of one campaign do
 --                     acceptedAt    ms
 --                     validUntil    ms
@@ -44,7 +44,7 @@
 --                                   only if nobody has claimed it before and it has no job
 --                     run?          number of their campaign
 --                     sendAt?       ms, of messages that are not to be sent sooner
---                     leastWaitMs?  for which they are not to be sent
+--                     fileWaitMs?   how long they wait for a file, at least
 -- Arguments of each:
 --   ulid
 --   attempt         id of the attempt
@@ -186,8 +186,8 @@ do
       if found[k] then return false end
     end
     for _, group in ipairs(groups) do
-      local _, validUntil, _, _, _, run, sendAt, leastWaitMs = unpack(group, 1, 8)
-      if now >= validUntil or (sendAt or 0) > now or leastWaitMs then return false end
+      local _, validUntil, _, _, _, run, sendAt, fileWaitMs = unpack(group, 1, 8)
+      if now >= validUntil or (sendAt or 0) > now or fileWaitMs then return false end
       if run and redis.call('HGET', campaigns .. run, 'state') ~= 'running' then return false end
     end
     local taken = {}
@@ -292,7 +292,7 @@ local function joined(fields, ownFields)
 end
 local function claim(i)
   local ulid, attempt, group, recipient, ownFields = unpack(each[i], 1, 5)
-  local acceptedAt, validUntil, aheadUs, fields, waitsAs, run, sendAt, leastWaitMs = unpack(groups[group], 1, 8)
+  local acceptedAt, validUntil, aheadUs, fields, waitsAs, run, sendAt, fileWaitMs = unpack(groups[group], 1, 8)
   local id, at, name = ids .. ulid, standing[i], names[i]
   local record, job = records .. ulid, jobs .. id
   local p, exists = load(record, areNew and not seen[ulid])
@@ -325,7 +325,7 @@ local function claim(i)
   local slotUs
   if p.state == QUEUED then
     -- The job may come before the message is due: a person had it tried at once, or it was due by the clock of a lost Redis.
-    local waitMs = math.max(found[waitAt[i]] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, leastWaitMs or 0)
+    local waitMs = math.max(found[waitAt[i]] and redis.call('PTTL', waits .. ulid) or 0, (sendAt or 0) - now, fileWaitMs or 0)
     if waitMs > 0 then
       waitMs = math.min(waitMs, validUntil - now)
       delayMessage(m, waitMs)

@@ -39,8 +39,8 @@ export function openBulkMoves(redis: Redis) {
   let closed = false
 
   return {
-    /** Queues a move and waits up to `waitMs` for its outcome; undefined if there is none yet. 429 if too many wait. */
-    async run(payload: MovePayload, waitMs: number): Promise<MoveOutcome | undefined> {
+    /** Queues a move and waits up to `limitMs` for its outcome; undefined if there is none yet. 429 if too many wait. */
+    async run(payload: MovePayload, limitMs: number): Promise<MoveOutcome | undefined> {
       const { account, move } = payload
       const own = underWay.get(account) ?? 0
       if (own >= WAITING_MAX) throw tooMany()
@@ -48,7 +48,7 @@ export function openBulkMoves(redis: Redis) {
       try {
         await queue.add(payload)
         return await outcomeWithin(
-          waitMs,
+          limitMs,
           () => findMoveOutcome(redis, account, move),
           () => closed,
         )
