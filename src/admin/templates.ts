@@ -18,14 +18,14 @@ export const hasMorePages = (given: unknown): boolean => pagedSchema.safeParse(g
 /** Definitions as templates, or their faults; `at` gives the path of one by its index. */
 export function readDefinitions(
   definitions: readonly unknown[],
-  at: (place: number) => string,
+  at: (index: number) => string,
 ): { templates: Template[] } | { faults: Fault[] } {
   const templates: Template[] = []
   const faults: Fault[] = []
-  for (const [place, definition] of definitions.entries()) {
+  for (const [index, definition] of definitions.entries()) {
     const parsed = templateSchema.safeParse(definition)
     if (parsed.success) templates.push(parsed.data)
-    else faults.push(...faultsOf(parsed.error, definition, at(place)))
+    else faults.push(...faultsOf(parsed.error, definition, at(index)))
   }
   return faults.length > 0 ? { faults } : { templates }
 }
@@ -36,7 +36,7 @@ export async function importDefinitions(
   account: number,
   definitions: readonly unknown[],
 ): Promise<Template[]> {
-  const read = readDefinitions(definitions, (place) => `data[${place}]`)
+  const read = readDefinitions(definitions, (index) => `data[${index}]`)
   if ('faults' in read) throw invalidFields(read.faults)
   for (const template of read.templates) await importTemplate(redis, account, template)
   return read.templates

@@ -21,7 +21,7 @@ export const printableJson = (document: unknown): string =>
 const NO_LINES = Object.fromEntries(
   ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right']
     .concat(['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'])
-    .map((place) => [place, '']),
+    .map((line) => [line, '']),
 )
 
 /** Columns under their headings, two spaces apart. A cell that is missing or empty is shown as a dash. */

@@ -193,7 +193,7 @@ async function readTemplates(path: string, stdin: Readable): Promise<{ templates
   if (!definitions.success || definitions.data.length === 0) {
     throw new CliFailure(`${file}: expected a template, a list of templates or {"data": [...]}, got none.`)
   }
-  const read = readDefinitions(definitions.data, (place) => `[${place}]`)
+  const read = readDefinitions(definitions.data, (index) => `[${index}]`)
   if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)
   return { templates: read.templates, isMore: hasMorePages(content) }
 }

@@ -72,7 +72,7 @@ export function createTextReader(said?: Encoding) {
   let rest: Uint8Array = new Uint8Array()
   /** What the next byte is, when that is not the encoding: the text before it is handed out first. */
   let mixedWith: Encoding | undefined
-  const place = createPlace()
+  const position = createPosition()
 
   function begin(bytes: Uint8Array): Uint8Array {
     const startsWith = (head: readonly number[]) => head.every((byte, i) => bytes[i] === byte)
@@ -114,7 +114,7 @@ export function createTextReader(said?: Encoding) {
   }
 
   function refuseMixed(): void {
-    if (mixedWith !== undefined) throw mixed(place.now(), mixedWith, isCertain)
+    if (mixedWith !== undefined) throw mixed(position.now(), mixedWith, isCertain)
   }
 
   return {
@@ -135,7 +135,7 @@ export function createTextReader(said?: Encoding) {
       const end = isCertain && encoding !== 'utf-8' ? bytes.length : wholeCharacters(bytes, isLast)
       rest = bytes.subarray(end)
       const text = decode(bytes.subarray(0, end), isLast)
-      place.pass(text)
+      position.pass(text)
       if (isLast) refuseMixed()
       return text
     },
@@ -168,7 +168,7 @@ function sequenceAt(bytes: Uint8Array, at: number): number | undefined {
 }
 
 /** Where in the file the text ends that has passed. */
-function createPlace() {
+function createPosition() {
   let [feeds, returns, characters] = [0, 0, 0]
   return {
     pass(text: string): void {

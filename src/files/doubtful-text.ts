@@ -57,7 +57,7 @@ const WHY: Readonly<Record<Doubt, string>> = {
 export function createDoubts() {
   const found = new Map<Doubt, { count: number; where: string }>()
   return {
-    /** `where` names the place for a person: `line 7`. */
+    /** `where` says for a person where it is: `line 7`. */
     add(text: string, where: string): void {
       const doubt = doubtOf(text)
       if (doubt === undefined) return
@@ -68,8 +68,8 @@ export function createDoubts() {
     /** A sentence for each kind. */
     sentences: (): string[] =>
       Array.from(found, ([doubt, { count, where }]) => {
-        const place = count === 1 ? `1 value (${where})` : `${count} values (the first: ${where})`
-        return `in ${place} ${WHY[doubt]}`
+        const values = count === 1 ? `1 value (${where})` : `${count} values (the first: ${where})`
+        return `in ${values} ${WHY[doubt]}`
       }),
   }
 }

@@ -74,11 +74,11 @@ export async function removeContent(
 async function* hashesOf(redis: Redis, account: number): AsyncGenerator<string> {
   const keys = galleryKeys(account)
   const folders = await redis.zrange(keys.folders, '0', '-1')
-  // Twice, so that a file that is moved meanwhile is found in one place or the other.
-  const places = [...folders.map((folder) => keys.filesIn(Number(folder))), keys.trash]
-  for (const place of [...places, ...places]) {
+  // Twice, so that a file that is moved meanwhile is found in one list or the other.
+  const lists = [...folders.map((folder) => keys.filesIn(Number(folder))), keys.trash]
+  for (const list of [...lists, ...lists]) {
     for (let after = 0; ; ) {
-      const ids = (await redis.zrangebyscore(place, `(${after}`, '+inf', 'LIMIT', 0, FILES_AT_ONCE)).map(Number)
+      const ids = (await redis.zrangebyscore(list, `(${after}`, '+inf', 'LIMIT', 0, FILES_AT_ONCE)).map(Number)
       const hashes = await Promise.all(ids.map((id) => redis.hget(keys.file(id), 'hash')))
       for (const hash of hashes) if (hash !== null) yield hash
       if (ids.length < FILES_AT_ONCE) break

@@ -57,12 +57,12 @@ async function removeRecord(
 export async function forgetGallery(redis: Redis, account: number): Promise<void> {
   const keys = galleryKeys(account)
   const folders = (await redis.zrange(keys.folders, '0', '-1')).map(Number)
-  for (const place of [...folders.map(keys.filesIn), keys.trash]) {
+  for (const list of [...folders.map(keys.filesIn), keys.trash]) {
     for (;;) {
-      const ids = await redis.zrange(place, 0, String(FILES_AT_ONCE - 1))
+      const ids = await redis.zrange(list, 0, String(FILES_AT_ONCE - 1))
       if (ids.length === 0) break
       for (const id of ids) await forgetFile(redis, keys.file(Number(id)))
-      await redis.zrem(place, ...ids)
+      await redis.zrem(list, ...ids)
     }
   }
   await removeLooseTokens(redis, account, '+inf')

@@ -24,32 +24,32 @@ export function allFieldNames(...schemas: readonly z.core.$ZodType[]): FieldName
   return names
 }
 
-function collect(schema: unknown, place: string, names: Map<string, Set<string>>): void {
+function collect(schema: unknown, path: string, names: Map<string, Set<string>>): void {
   if (schema instanceof z.ZodObject) {
-    const here = namesAt(place, names)
+    const here = namesAt(path, names)
     for (const name in schema.shape) {
       here.add(name)
-      collect(schema.shape[name], place === '' ? name : `${place}.${name}`, names)
+      collect(schema.shape[name], path === '' ? name : `${path}.${name}`, names)
     }
   } else if (schema instanceof z.ZodUnion) {
-    for (const option of schema.options) collect(option, place, names)
-  } else if (schema instanceof z.ZodArray) collect(schema.element, `${place}[]`, names)
+    for (const option of schema.options) collect(option, path, names)
+  } else if (schema instanceof z.ZodArray) collect(schema.element, `${path}[]`, names)
   else if (schema instanceof z.ZodPipe) {
-    collect(schema.in, place, names)
-    collect(schema.out, place, names)
+    collect(schema.in, path, names)
+    collect(schema.out, path, names)
   } else if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
-    collect(schema.unwrap(), place, names)
-  } else if (schema instanceof z.ZodCustom) collectDescribed(schema.meta(), place, names)
+    collect(schema.unwrap(), path, names)
+  } else if (schema instanceof z.ZodCustom) collectDescribed(schema.meta(), path, names)
 }
 
 /** A field that is read by hand has only a description. */
-function collectDescribed(described: unknown, place: string, names: Map<string, Set<string>>): void {
+function collectDescribed(described: unknown, path: string, names: Map<string, Set<string>>): void {
   const properties = propertiesOf(described)
   if (properties === undefined) return
-  const here = namesAt(place, names)
+  const here = namesAt(path, names)
   for (const [name, held] of Object.entries(properties)) {
     here.add(name)
-    collectDescribed(held, `${place}.${name}`, names)
+    collectDescribed(held, `${path}.${name}`, names)
   }
 }
 
@@ -59,9 +59,9 @@ function propertiesOf(described: unknown): object | undefined {
   return typeof properties === 'object' && properties !== null ? properties : undefined
 }
 
-function namesAt(place: string, names: Map<string, Set<string>>): Set<string> {
-  const there = names.get(place) ?? new Set()
-  names.set(place, there)
+function namesAt(path: string, names: Map<string, Set<string>>): Set<string> {
+  const there = names.get(path) ?? new Set()
+  names.set(path, there)
   return there
 }
 
@@ -82,8 +82,8 @@ const EDITS_MAX = 2
  * letters are added, left out, changed or swapped with the next, and at most one in three of the known name, since two
  * edits turn any word of four letters into any other.
  */
-export function meantBy(names: FieldNames, place: string, name: string): string | undefined {
-  const here = names.get(place)
+export function meantBy(names: FieldNames, path: string, name: string): string | undefined {
+  const here = names.get(path)
   if (here === undefined || here.has(name) || name.length > COMPARED_MAX || OTHER_WORDS.has(name)) return undefined
   const same = foldedOf(here).get(folded(name))
   if (same !== undefined) return same

@@ -18,7 +18,7 @@ const holdScript = defineScript(import.meta.url, 'rules-hold')
 export async function keepHeldPlace(redis: Redis, owner: RulesOwner, name: string, { nowMs }: At = {}): Promise<void> {
   const { held, active } = rulesKeysOf(owner)
   const { lane, portfolio } = owner
-  // First: the review would never find a place of an unlisted holder.
+  // First: a stale place of an unlisted holder would never be found (worker/recovery/stale-places.ts).
   const holders = portfolio === undefined ? rootKeys.holdingLanes : rootKeys.holdingPortfolios
   const now = nowMs ?? Date.now()
   await holderScript(redis, { holders }, { holder: String(portfolio?.id ?? lane), now, heldMs: HELD_MS })

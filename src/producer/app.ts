@@ -99,7 +99,7 @@ function serve(gate: Gate) {
     const body = await readBody(request, response, rule)
     if (body === undefined) return
     try {
-      // A delayed refusal gives up the body's place and bytes.
+      // A delayed refusal gives up the body's permit and bytes.
       const caller = early ?? (await authorised(body.sent, body.release))
       if (early === undefined) await admitCaller(gate, route, caller, { request, response, requestId })
       // Node marks only the response that is being written as destroyed, and not those that wait behind it.

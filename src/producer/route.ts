@@ -184,7 +184,7 @@ export interface RequestContext<
   refusesUnknownFields: () => Promise<boolean>
   /** The network address of the client, see gate.ts. */
   peer: () => string
-  /** The same pieces, each made when the account has a free place (overload/semaphore.ts): for long answers. */
+  /** The same pieces, each made when the account has a free permit (overload/semaphore.ts): for long answers. */
   inPieces: <T>(source: AsyncIterable<T>) => AsyncGenerator<T>
   /** Whether the client has hung up. */
   isGone: () => boolean

@@ -20,9 +20,9 @@ export const setCookie = (id: string, seconds: number, isTls: boolean): Record<s
 export const dropCookie = (): Record<string, string> => ({ 'Set-Cookie': `${NAME}=; Max-Age=0; ${ALWAYS}` })
 
 /**
- * Whether a page of ours sent the request, by the browser's own Sec-Fetch-Site. A browser that does not send it, as over plain HTTP to another machine, sends at least
- * the origin of its page with all but GET and HEAD: this must be our host, or `publicUrl` where a proxy before us uses
- * another name.
+ * Whether a page of ours sent the request, by the browser's own Sec-Fetch-Site. A browser that does not send it, as over plain HTTP to
+ * another machine, sends at least the origin of its page with all but GET and HEAD: this must be our host, or `publicUrl` where a proxy
+ * before us uses another name.
  */
 export function isSameOrigin(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,

@@ -28,7 +28,7 @@ const LIMITS = {
  */
 const MANY_WAIT = 8
 /**
- * By HTTP/2 another connection is opened ahead when fewer further requests than this find a place, so that none misses
+ * By HTTP/2 another connection is opened ahead when fewer further requests than this find room, so that none misses
  * its slot for want of one.
  */
 const ROOM_AHEAD = 25

@@ -46,9 +46,9 @@ export async function* findInRows(
   const name = `${campaignFolder(id)}${rowsFile}`
   let offset = 0
   try {
-    for await (const { place, bytes: end } of placesInCsv(bytes, separatorOf(rowsFile), column, finder)) {
-      if (place === 'row') yield { offset, length: end - offset }
-      else if (place === 'lines') yield* partsNaming(await files.read(name, { from: offset, to: end }), offset, finder)
+    for await (const { match, bytes: end } of matchesInCsv(bytes, separatorOf(rowsFile), column, finder)) {
+      if (match === 'row') yield { offset, length: end - offset }
+      else if (match === 'lines') yield* partsNaming(await files.read(name, { from: offset, to: end }), offset, finder)
       offset = end
     }
   } catch (error) {
@@ -59,30 +59,30 @@ export async function* findInRows(
 }
 
 /** For each record of a CSV file where it names the person, and the bytes up to its end. */
-async function* placesInCsv(
+async function* matchesInCsv(
   bytes: AsyncIterable<Buffer>,
   separator: Separator,
   column: string | undefined,
   finder: Finder,
-): AsyncGenerator<{ place: Place; bytes: number }> {
+): AsyncGenerator<{ match: Match; bytes: number }> {
   let header: { count: number; at: number[] } | undefined
   for await (const { cells, bytes: until } of csvRecords(bytes, () => separator)) {
     const isHeader = header === undefined
     header ??= { count: cells.length, at: placesOf(cells, column) }
     // A first line that names no such column may be somebody's row as well.
-    const place = isHeader && header.at.length > 0 ? undefined : placeInRow(cells, header, finder)
-    yield { place, bytes: until }
+    const match = isHeader && header.at.length > 0 ? undefined : matchInRow(cells, header, finder)
+    yield { match, bytes: until }
   }
 }
 
 const placesOf = (header: readonly string[], column: string | undefined): number[] =>
-  header.flatMap((cell, place) => (column !== undefined && columnName(cell) === columnName(column) ? [place] : []))
+  header.flatMap((cell, index) => (column !== undefined && columnName(cell) === columnName(column) ? [index] : []))
 
 /** The part of a row that is the person's: none, all, or the lines that name them. */
-type Place = 'row' | 'lines' | undefined
+type Match = 'row' | 'lines' | undefined
 
-function placeInRow(cells: readonly string[], { count, at }: { count: number; at: number[] }, finder: Finder): Place {
-  const phones = at.map((place) => cells[place] ?? '')
+function matchInRow(cells: readonly string[], { count, at }: { count: number; at: number[] }, finder: Finder): Match {
+  const phones = at.map((index) => cells[index] ?? '')
   if (phones.some(finder.is)) return 'row'
   const named = cells.filter(finder.standsIn)
   if (named.length === 0) return undefined

@@ -6,7 +6,7 @@ import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import { campaignFolder } from './files.ts'
 import { missing, type Span, thereOrNothing, writeOver } from './overwrite.ts'
 import { numberPattern } from './person-finder.ts'
-import { FILES, PLACE_BYTES, STRIDE } from './snapshot.ts'
+import { FILES, OFFSET_BYTES, STRIDE } from './snapshot.ts'
 
 const NEWLINE = 10
 
@@ -28,14 +28,14 @@ export async function findInSnapshot(
   const name = `${folder}${FILES.recipients}`
   const offset = await lineOf(files, name, Buffer.from(`["${person}"`))
   if (offset === undefined) return undefined
-  const places = await readPart(files, `${folder}${FILES.places}`)
+  const offsets = await readPart(files, `${folder}${FILES.places}`)
   let stride = 0
-  while ((stride + 1) * PLACE_BYTES < places.length && places.readDoubleLE((stride + 1) * PLACE_BYTES) <= offset) {
+  while ((stride + 1) * OFFSET_BYTES < offsets.length && offsets.readDoubleLE((stride + 1) * OFFSET_BYTES) <= offset) {
     stride += 1
   }
-  const from = places.readDoubleLE(stride * PLACE_BYTES)
-  const isLast = (stride + 1) * PLACE_BYTES >= places.length
-  const to = isLast ? await files.sizeOf(name) : places.readDoubleLE((stride + 1) * PLACE_BYTES)
+  const from = offsets.readDoubleLE(stride * OFFSET_BYTES)
+  const isLast = (stride + 1) * OFFSET_BYTES >= offsets.length
+  const to = isLast ? await files.sizeOf(name) : offsets.readDoubleLE((stride + 1) * OFFSET_BYTES)
   const lines = await readPart(files, name, { from, to })
   const at = offset - from
   const end = lines.indexOf(NEWLINE, at)

@@ -42,11 +42,11 @@ export async function* readRows(
 }
 
 async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly string[]): AsyncGenerator<Row> {
-  let header: { count: number; at: [column: string, place: number][] } | undefined
+  let header: { count: number; at: [column: string, index: number][] } | undefined
   try {
     for await (const { line, cells } of records) {
       if (header === undefined) {
-        header = { count: cells.length, at: placesOf(cells, needed) }
+        header = { count: cells.length, at: indexesOf(cells, needed) }
         continue
       }
       // Spreadsheets leave lines of empty cells behind their last row.
@@ -55,24 +55,24 @@ async function* csvRows(records: AsyncIterable<CsvRecord>, needed: readonly stri
         yield { kind: 'broken', line, explanation: `expected ${header.count} cells, got ${cells.length}` }
         continue
       }
-      const found = header.at.map(([column, place]): [string, string] => [column, cells[place]?.trim() ?? ''])
+      const found = header.at.map(([column, index]): [string, string] => [column, cells[index]?.trim() ?? ''])
       yield { kind: 'row', line, cells: new Map(found) }
     }
   } catch (error) {
     if (!(error instanceof EndlessRecordError)) throw error
     throw new RowsError(`${error.message}; mend it and upload it again`)
   }
-  if (header === undefined) placesOf([], needed)
+  if (header === undefined) indexesOf([], needed)
 }
 
 /** The index of each needed column; throws a RowsError. */
-function placesOf(header: readonly string[], needed: readonly string[]): [column: string, place: number][] {
+function indexesOf(header: readonly string[], needed: readonly string[]): [column: string, index: number][] {
   if (header.length > MOST_COLUMNS) {
     throw new RowsError(`the file has ${header.length} columns, at most ${MOST_COLUMNS} are allowed`)
   }
   const names = header.map(columnName)
-  const places = new Map(names.map((name, place) => [name, place]))
-  const missing = needed.filter((column) => !places.has(columnName(column)))
+  const indexes = new Map(names.map((name, index) => [name, index]))
+  const missing = needed.filter((column) => !indexes.has(columnName(column)))
   if (missing.length > 0) {
     const named = missing.map((column) => `"${column}"${spelledOtherwise(header, column)}`)
     // The sentence is stored, and the first line of a file without a header is somebody's row.
@@ -83,7 +83,7 @@ function placesOf(header: readonly string[], needed: readonly string[]): [column
   const twice = needed.filter((column) => isTwice(columnName(column)))
   if (twice.length > 0)
     throw new RowsError(`the file has several columns ${quotedColumns(twice)}; name each column once`)
-  return needed.map((column) => [column, places.get(columnName(column)) ?? 0])
+  return needed.map((column) => [column, indexes.get(columnName(column)) ?? 0])
 }
 
 /** Finds a column whose name differs only in case, spaces, dashes or underscores, which people overlook. */

@@ -18,7 +18,7 @@ import { campaignFolder } from './files.ts'
 
 /** Lines between two known offsets: the unit of reading. */
 export const STRIDE = 500
-export const PLACE_BYTES = 8
+export const OFFSET_BYTES = 8
 /** A step may begin in one stride and end in the next, and a later one may repeat what was left of it. */
 const STRIDES_KEPT = 3
 /** Most of a list that is read ahead. */
@@ -58,13 +58,13 @@ export const FILES = { recipients: 'recipients.ndjson', refused: 'refused.csv', 
 /** Begins a snapshot: a draft until it is closed. */
 export async function writeSnapshot(files: FileStore, id: CampaignId) {
   const name = `recipients-${randomUUID()}`
-  const place = `${campaignFolder(id)}${name}/`
+  const prefix = `${campaignFolder(id)}${name}/`
   const folder = await newDraft(files)
   await mkdir(folder, { mode: 0o700 })
   const recipients = await openLines(join(folder, FILES.recipients))
   const refused = await openLines(join(folder, FILES.refused))
   await refused.add(csvLine(['where', 'phone', 'reason', 'explanation']))
-  const places: number[] = []
+  const offsets: number[] = []
   let total = 0
   let refusedInAll = 0
 
@@ -72,7 +72,7 @@ export async function writeSnapshot(files: FileStore, id: CampaignId) {
     name,
 
     async add({ to, values }: Recipient): Promise<void> {
-      if (total % STRIDE === 0) places.push(recipients.bytes())
+      if (total % STRIDE === 0) offsets.push(recipients.bytes())
       total += 1
       await recipients.add(`${JSON.stringify([to, ...values])}\n`)
     },
@@ -89,20 +89,20 @@ export async function writeSnapshot(files: FileStore, id: CampaignId) {
       const more = refusedInAll - MOST_REFUSED
       if (more > 0) await refused.add(csvLine(['', '', 'more', `${more} more were left out and are not listed`]))
       await Promise.all([recipients.close(), refused.close()])
-      const bytes = Buffer.alloc(places.length * PLACE_BYTES)
-      for (const [i, place] of places.entries()) bytes.writeDoubleLE(place, i * PLACE_BYTES)
+      const bytes = Buffer.alloc(offsets.length * OFFSET_BYTES)
+      for (const [i, offset] of offsets.entries()) bytes.writeDoubleLE(offset, i * OFFSET_BYTES)
       const file = await open(join(folder, FILES.places), 'wx', 0o600)
       await file.writeFile(bytes)
       await file.sync()
       await file.close()
-      for (const each of Object.values(FILES)) await files.take(join(folder, each), `${place}${each}`)
+      for (const each of Object.values(FILES)) await files.take(join(folder, each), `${prefix}${each}`)
       await rm(folder, { recursive: true, force: true })
     },
 
     async discard(): Promise<void> {
       await Promise.all([recipients.abandon(), refused.abandon()])
       await rm(folder, { recursive: true, force: true })
-      await removeAll(files, place)
+      await removeAll(files, prefix)
     },
   }
 }
@@ -111,11 +111,11 @@ export type Snapshot = Awaited<ReturnType<typeof openSnapshot>>
 
 /** Opens a snapshot for reading at any place. Rejects with a FileMissingError, or a FilesAwayError. */
 export async function openSnapshot(files: FileStore, id: CampaignId, name: string) {
-  const place = `${campaignFolder(id)}${name}/`
-  const bytes = await readPart(files, `${place}${FILES.places}`)
-  const places = Array.from({ length: bytes.length / PLACE_BYTES }, (_, i) => bytes.readDoubleLE(i * PLACE_BYTES))
-  const size = await files.sizeOf(`${place}${FILES.recipients}`)
-  const startOf = (stride: number): number => places[stride] ?? size
+  const prefix = `${campaignFolder(id)}${name}/`
+  const bytes = await readPart(files, `${prefix}${FILES.places}`)
+  const offsets = Array.from({ length: bytes.length / OFFSET_BYTES }, (_, i) => bytes.readDoubleLE(i * OFFSET_BYTES))
+  const size = await files.sizeOf(`${prefix}${FILES.recipients}`)
+  const startOf = (stride: number): number => offsets[stride] ?? size
   let latest: { stride: number; recipients: Promise<Recipient[]> }[] = []
   let parts: { from: number; to: number; bytes: Promise<Buffer> }[] = []
 
@@ -132,7 +132,7 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
   }
 
   async function parseStride(stride: number): Promise<Recipient[]> {
-    if (stride >= places.length) return []
+    if (stride >= offsets.length) return []
     const { from, bytes } = partWith(stride)
     const [begin, end] = [startOf(stride) - startOf(from), startOf(stride + 1) - startOf(from)]
     const piece = (await bytes).subarray(begin, end)
@@ -151,9 +151,9 @@ export async function openSnapshot(files: FileStore, id: CampaignId, name: strin
     const before = parts.find(({ to }) => to === stride)
     const most = before === undefined ? 1 : 2 * (before.to - before.from)
     let to = stride + 1
-    while (to < places.length && to - stride < most && startOf(to + 1) - startOf(stride) <= AHEAD_BYTES) to += 1
+    while (to < offsets.length && to - stride < most && startOf(to + 1) - startOf(stride) <= AHEAD_BYTES) to += 1
     const range = { from: startOf(stride), to: startOf(to) }
-    const part = { from: stride, to, bytes: readPart(files, `${place}${FILES.recipients}`, range) }
+    const part = { from: stride, to, bytes: readPart(files, `${prefix}${FILES.recipients}`, range) }
     // Tried again by the next who asks.
     part.bytes.catch(() => {
       parts = parts.filter((each) => each !== part)

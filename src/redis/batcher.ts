@@ -4,8 +4,8 @@ import { SharedMoments } from '../kernel/shared-ticks.ts'
 import type { Redis } from './connect.ts'
 
 /**
- * Groups that are taken in the background share moments, about this many each, of which there are at most MOST_PHASES: when 300 lanes had one
- * moment, messages were late for their slots.
+ * Groups that are taken in the background share moments: about this many each, and at most MOST_PHASES moments. When 300 lanes had
+ * one moment, messages were late for their slots.
  */
 const GROUPS_AT_ONCE = 40
 const MOST_PHASES = 8
@@ -34,8 +34,8 @@ interface Batch<Item, Result> {
  * Makes a function that takes a step of one thing together with all others of the same `group`, and calls `done` with what came of
  * it. `take` takes many and resolves to a result for each, in their order; a result that is an Error is of that one alone.
  *
- * `everyMs` is for steps that nobody awaits. A group is then taken every `everyMs` instead of every tick, and many groups at the same moment:
- * what they write leaves in one write, and Redis syncs its file once for all of them.
+ * `everyMs` is for steps that nobody awaits. A group is then taken that often instead of every tick, and many groups at the same
+ * moment: what they write leaves in one write, and Redis syncs its file once for all of them.
  */
 export function gatherSteps<Item, Result = unknown>(
   take: (redis: Redis, items: readonly Item[]) => Promise<readonly (Result | Error)[]>,

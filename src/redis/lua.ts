@@ -209,7 +209,7 @@ function headOf(script: string, source: string): Taken & { each: Taken } {
   const head = { keys: named('Keys'), args: named('Arguments') }
   const each = { keys: named('Keys of each'), args: named('Arguments of each') }
   const [shared, ofEach] = [head.keys.names.length, each.keys.names.length]
-  const places = [`${ofEach} * i + ${shared - ofEach + 1}`, `${ofEach} * i + ${shared}`].map((at) =>
+  const positions = [`${ofEach} * i + ${shared - ofEach + 1}`, `${ofEach} * i + ${shared}`].map((at) =>
     at.replace(' + 0', ''),
   )
   const keysAt = (where: string) => {
@@ -224,7 +224,7 @@ function headOf(script: string, source: string): Taken & { each: Taken } {
   }
   agree(head.keys, keysAt(ofEach === 0 ? '' : `, 1, ${shared}`))
   agree(head.args, argumentsOf('cmsgpack\\.unpack\\(ARGV\\[1\\]\\)'))
-  if (ofEach > 0) agree(each.keys, keysAt(`, ${places.join(', ')}`))
+  if (ofEach > 0) agree(each.keys, keysAt(`, ${positions.join(', ')}`))
   if (each.args.names.length > 0) agree(each.args, argumentsOf('each\\[i\\]'))
   for (const name of [...head.args.names, ...each.args.names]) {
     // Once in the head, once where it is taken, and once where it is used.

@@ -91,7 +91,7 @@ export async function readNotices(
   nowMs: number,
 ): Promise<{ notices: NoticeDocument[]; next: string | null }> {
   const index = noticesKey(account)
-  const from = cursor === undefined ? 0 : await placeAfter(redis, index, cursor)
+  const from = cursor === undefined ? 0 : await rankAfter(redis, index, cursor)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
   const most = isFiltered ? Math.max(limit, MOST_EXAMINED) : limit
   // One more than is examined, to know whether there is another page.
@@ -107,8 +107,8 @@ export async function readNotices(
   const page = matching.slice(0, limit)
   const hasMore = matching.length > limit || all.length > most
   const last = matching.length > limit ? page.at(-1) : examined.at(-1)
-  const place = last && ('notice' in last ? `${last.at}.${last.notice.id}` : `${last.at}.${last.id}`)
-  return { notices: page.map(({ notice }) => notice), next: hasMore && place !== undefined ? place : null }
+  const lastCursor = last && ('notice' in last ? `${last.at}.${last.notice.id}` : `${last.at}.${last.id}`)
+  return { notices: page.map(({ notice }) => notice), next: hasMore && lastCursor !== undefined ? lastCursor : null }
 }
 
 const matches = (notice: NoticeDocument, { field, sender, template }: NoticeFilter): boolean =>
@@ -117,7 +117,7 @@ const matches = (notice: NoticeDocument, { field, sender, template }: NoticeFilt
   (template === undefined || notice.template?.name === template)
 
 /** The cursor after this notice; it stays valid when the notice has expired. */
-async function placeAfter(redis: Redis, index: string, cursor: string): Promise<number> {
+async function rankAfter(redis: Redis, index: string, cursor: string): Promise<number> {
   const [, at = '0', id = ''] = CURSOR.exec(cursor) ?? []
   const rank = await redis.zrevrank(index, id)
   return rank === null ? await redis.zcount(index, `(${at}`, '+inf') : rank + 1

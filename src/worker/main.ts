@@ -24,7 +24,7 @@ import { deleteIf } from '../redis/lock.ts'
 import { watchRedis } from '../telemetry/redis-watch.ts'
 import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { startIntake } from './intake/intake.ts'
-import { REVIEW_MS, reviewHeldPlaces } from './recovery/held-places.ts'
+import { releaseStalePlaces, STALE_CHECK_MS } from './recovery/stale-places.ts'
 import { startStatusPolls } from './recovery/status-polls.ts'
 import { createSweeper } from './recovery/sweeper.ts'
 import { createServing } from './serving.ts'
@@ -97,7 +97,7 @@ export async function startWorker(
       serving.refreshLanes,
       serving.closingIdle,
       every(TRIM_MS, trimLists, log),
-      every(REVIEW_MS, reviewPlaces, log),
+      every(STALE_CHECK_MS, checkHeldPlaces, log),
       every(REPLIES_MS, async () => (sweeper.isElected() ? countReplies(redis, log) : undefined), log),
     ]),
   ])
@@ -153,8 +153,8 @@ export async function startWorker(
     await trimRequeueable(redis, { nowMs: await trustedRedisNowMs(redis), retentionMs, everyMs: TRIM_MS })
   }
 
-  async function reviewPlaces(): Promise<void> {
-    const released = sweeper.isElected() ? await reviewHeldPlaces(redis) : 0
+  async function checkHeldPlaces(): Promise<void> {
+    const released = sweeper.isElected() ? await releaseStalePlaces(redis) : 0
     if (released > 0) log.info({ places: released }, 'held_places.released')
   }
 }

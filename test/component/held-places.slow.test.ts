@@ -1,5 +1,5 @@
-// Pins: whatever order holds, releases, drops, erasures, caps, requeues, reviews and deaths come in, a message that is held has a
-// place, no other keeps one, and the figures of its campaign add up. Real: Redis. Stood in for: WhatsApp.
+// Pins: whatever order holds, releases, drops, erasures, caps, requeues, releases of stale places and deaths come in, a message
+// that is held has a place, no other keeps one, and the figures of its campaign add up. Real: Redis. Stood in for: WhatsApp.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Sender } from '../../src/accounts/senders.ts'
@@ -22,7 +22,7 @@ import { rulesOwnerOf } from '../../src/portfolios/rules-owner.ts'
 import { createCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { applyReport, type Report } from '../../src/reports/apply-report.ts'
-import { reviewHeldPlaces } from '../../src/worker/recovery/held-places.ts'
+import { releaseStalePlaces } from '../../src/worker/recovery/stale-places.ts'
 import { settle } from '../../src/worker/sending/settle.ts'
 import { silentLog } from '../support/app.ts'
 import { claim } from '../support/claim.ts'
@@ -190,8 +190,8 @@ async function createLife({ hasPortfolio, waves }: Setting) {
         await resolveUnconfirmed(redis, idAt(i), record.attempt, policy, 8)
       }
     },
-    review: () => reviewHeldPlaces(redis),
-    /** What must hold at any time; `isSettled`: a review was made, so that no dead process has left a place behind. */
+    releaseStale: () => releaseStalePlaces(redis),
+    /** What must hold at any time; `isSettled`: stale places were released, so that no dead process has left a place behind. */
     async check(isSettled: boolean): Promise<void> {
       const records = await Promise.all(ids.map((_id, i) => recordAt(i)))
       const places = await heldPlacesOf(redis, holder, 100)
@@ -224,7 +224,7 @@ async function createLife({ hasPortfolio, waves }: Setting) {
         for (let n = 0; n < 2; n += 1) await this.sweep(i, 'never')
         for (const which of (attempts[i] ?? []).keys()) await this.tell(i, which, 'delivered', undefined)
       }
-      await this.review()
+      await this.releaseStale()
       await this.check(true)
       const queued = new Set<string>()
       for (const i of ids.keys())
@@ -261,7 +261,7 @@ const step = fc.oneof(
   { arbitrary: fc.tuple(fc.constant('erase' as const), message), weight: 2 },
   fc.tuple(fc.constant('requeue' as const), message),
   fc.tuple(fc.constant('repeat' as const)),
-  fc.tuple(fc.constant('review' as const)),
+  fc.tuple(fc.constant('release stale' as const)),
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -279,8 +279,8 @@ async function take(life: Life, each: Step): Promise<void> {
       return life.requeue(each[1])
     case 'repeat':
       return life.repeat()
-    case 'review':
-      await life.review()
+    case 'release stale':
+      await life.releaseStale()
       return life.check(true)
   }
 }
@@ -332,13 +332,13 @@ describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
     }
   })
 
-  test('a process that dies anywhere in between leaves no place behind the next review', async () => {
+  test('a process that dies anywhere in between leaves no place behind once stale ones are released', async () => {
     for (let commands = 0; commands < 8; commands += 1) {
       const life = await createLife(setting)
       await life.send(0, 'held', undefined, commands)
       await life.tell(0, 0, 'sent', commands)
       await life.repeat()
-      await life.review()
+      await life.releaseStale()
       await life.check(true)
       expect(await life.places()).toEqual([])
     }

@@ -24,8 +24,8 @@ export async function expireDrafts(
     const key = campaignsOfAccountKey(account)
     const names = await redis.zrangebyscore(key, '-inf', beforeMs, 'LIMIT', at, AT_ONCE)
     const states = await statesOf(redis, names)
-    for (const [place, name] of names.entries()) {
-      const state = states[place]?.state
+    for (const [i, name] of names.entries()) {
+      const state = states[i]?.state
       if (state === undefined || !allowed.includes(state)) continue
       const id = parseCampaignId(name)
       const campaign = id && (await findCampaign(redis, id).catch(skipCorrupt))

@@ -39,12 +39,12 @@ export async function addDraft(
 const removeStarted = cached(CHECK_EVERY_MS, async (redis, account: number): Promise<number> => {
   const key = draftsOfAccountKey(account)
   const listed = await redis.zrange(key, '0', '-1', 'WITHSCORES')
-  const names = listed.filter((_each, place) => place % 2 === 0)
-  const isNew = names.map((_name, place) => Number(listed[2 * place + 1]) > Date.now() - CREATED_MS)
+  const names = listed.filter((_each, i) => i % 2 === 0)
+  const isNew = names.map((_name, i) => Number(listed[2 * i + 1]) > Date.now() - CREATED_MS)
   const states = await statesOf(redis, names)
-  const over = names.filter((_name, place) => {
-    const state = states[place]?.state
-    return state === undefined ? !isNew[place] : !NOT_STARTED.has(state)
+  const over = names.filter((_name, i) => {
+    const state = states[i]?.state
+    return state === undefined ? !isNew[i] : !NOT_STARTED.has(state)
   })
   if (over.length > 0) await redis.zrem(key, ...over)
   return over.length

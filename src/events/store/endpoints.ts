@@ -86,8 +86,8 @@ export async function createEndpoint(
     created_at: String(how.nowMs),
   }
   // Of several requests at once with one key, one makes it.
-  const place = { name: id, score: how.nowMs }
-  await createInList(redis, { hash: keys.endpoint(id), list: keys.endpoints }, record, place)
+  const entry = { name: id, score: how.nowMs }
+  await createInList(redis, { hash: keys.endpoint(id), list: keys.endpoints }, record, entry)
   await listen(redis, account)
   const endpoint = (await findEndpoint(redis, account, id)) ?? readEndpoint(account, id, record)
   const isFirst = endpoint.old_secrets === ''

@@ -148,12 +148,12 @@ async function filterByRecord(redis: Redis, entries: readonly Entry[], filter: S
   const { state, class: only, group, campaign, code } = filter
   const passed = new Set<number>()
   await Promise.all(
-    [...ofLanes].map(async ([lane, places]) => {
+    [...ofLanes].map(async ([lane, indexes]) => {
       const reply = await filterScript(
         redis,
         { records: messageKey(lane, '') },
         {
-          ulids: places.map((i) => ulidOf(entries[i] ?? { lane, key: '' })),
+          ulids: indexes.map((i) => ulidOf(entries[i] ?? { lane, key: '' })),
           ...(state && lettersOf(state)),
           class: only && CLASS[only],
           group,
@@ -161,7 +161,7 @@ async function filterByRecord(redis: Redis, entries: readonly Entry[], filter: S
           code: code === undefined ? undefined : `${code}|`,
         },
       )
-      for (const place of filterReply.parse(reply)) passed.add(places[place - 1] ?? -1)
+      for (const position of filterReply.parse(reply)) passed.add(indexes[position - 1] ?? -1)
     }),
   )
   return entries.filter(({ key }, i) => key.length !== SENT_KEY || passed.has(i))

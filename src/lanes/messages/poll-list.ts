@@ -23,7 +23,7 @@ export interface TakenPolls {
 /**
  * Takes polls that are due: at most 20 of a lane are under way at once and at most a quarter of `ratePerSecond` leave
  * in a second, over all workers. The caller polls at once and ends each with `endPoll`; after `leaseMs` without that it
- * is due again and its place is free.
+ * is due again and no longer counts.
  */
 export const takePolls = (redis: Redis, lane: number, ratePerSecond: number, leaseMs: number): Promise<TakenPolls> => {
   const { spacingMs, inOneGo } = pollPace(ratePerSecond)
@@ -48,7 +48,7 @@ async function take(
   return { ulids, waitMs: waitMs < 0 ? undefined : waitMs, isFull: full === 1 }
 }
 
-/** A poll is over: its place is free, and the message is due again at `nextAt` (epoch ms), or never. */
+/** A poll is over: it no longer counts, and the message is due again at `nextAt` (epoch ms), or never. */
 export async function endPoll(redis: Redis, lane: number, ulid: string, nextAt: number | undefined): Promise<void> {
   await Promise.all([
     // XX: a message that other evidence took off meanwhile stays off.

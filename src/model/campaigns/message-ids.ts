@@ -18,8 +18,8 @@ const random = new Uint8Array(INDEX_CHARACTERS + DIGEST_BYTES)
  */
 export function campaignMessageUlid(campaign: string, startedAtMs: number, index: number, to: string): string {
   let rest = index
-  for (let place = INDEX_CHARACTERS - 1; place >= 0; place -= 1) {
-    random[place] = rest % 32
+  for (let at = INDEX_CHARACTERS - 1; at >= 0; at -= 1) {
+    random[at] = rest % 32
     rest = Math.floor(rest / 32)
   }
   if (rest > 0) throw new RangeError(`a campaign has at most ${MAX_RECIPIENTS} recipients, this one is at ${index}`)

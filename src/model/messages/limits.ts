@@ -52,8 +52,8 @@ export const LIMITS = {
   messageId: 512,
   /** An emoji of a reaction. Ours: the longest there are, families with skin tones, have some 30. */
   emoji: 40,
-  /** Name and address of a place. Ours. */
-  place: 1000,
+  /** Name and address of a location. Ours. */
+  location: 1000,
   /** Contact cards of one message. By one edition of the reference; older ones allowed more. */
   contacts: 5,
   /** Phones, mails, addresses or links of one contact card. Ours. */

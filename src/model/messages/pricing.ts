@@ -64,10 +64,10 @@ function codeOf(entries: ReadonlyMap<string, unknown>): string | undefined {
   let seen = 0
   for (const { field, of, words } of DIGITS) {
     const usual: readonly unknown[] = words
-    const place = usual.indexOf(entries.get(field))
-    if (place < 0) return undefined
+    const index = usual.indexOf(entries.get(field))
+    if (index < 0) return undefined
     if (entries.has(field)) seen += 1
-    code += place * factor
+    code += index * factor
     factor *= of
   }
   return seen === entries.size ? code.toString(36).padStart(2, '0') : undefined

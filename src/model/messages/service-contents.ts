@@ -82,8 +82,8 @@ export const locationContent = z.object({
   location: z.object({
     latitude: degrees(90),
     longitude: degrees(180),
-    name: textUpTo(LIMITS.place).optional(),
-    address: textUpTo(LIMITS.place).optional(),
+    name: textUpTo(LIMITS.location).optional(),
+    address: textUpTo(LIMITS.location).optional(),
   }),
   ...answering,
 })

@@ -39,8 +39,8 @@ export const richParameters = {
     location: z.strictObject({
       latitude: degrees(90),
       longitude: degrees(180),
-      name: textUpTo(LIMITS.place).optional(),
-      address: textUpTo(LIMITS.place).optional(),
+      name: textUpTo(LIMITS.location).optional(),
+      address: textUpTo(LIMITS.location).optional(),
     }),
   }),
   product: z.object({ product: z.strictObject({ product_retailer_id: productId, catalog_id: productId }) }),

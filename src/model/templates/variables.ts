@@ -4,7 +4,7 @@ import type { Parameter } from './template-content.ts'
 /** The variables of a text, each once: numbered ones by their number, as parameters come in that order, then named ones as they stand. */
 export function variablesOf(text: string): string[] {
   const names = new Set(Array.from(text.matchAll(variable), ([, name = '']) => name))
-  return [...names].sort((a, b) => place(a) - place(b))
+  return [...names].sort((a, b) => rank(a) - rank(b))
 }
 
 /** The text with every variable that has a value replaced. A value that looks like a variable itself stays as it is. */
@@ -38,6 +38,6 @@ function readText({ text, currency, date_time: time }: Parameter): unknown {
 
 const variable = /\{\{\s*(\w+)\s*\}\}/g
 
-function place(name: string): number {
+function rank(name: string): number {
   return /^\d+$/.test(name) ? Number(name) : Number.MAX_SAFE_INTEGER
 }

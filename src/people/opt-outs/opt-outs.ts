@@ -131,11 +131,11 @@ async function runChange(
   { intent, source, atMs: at, replicated = true }: Change,
 ): Promise<Names> {
   const { optOuts, erasedOptOuts: erased, optOutSources: sources, optOutEnds: ends } = contactKeys(account)
-  const places = oneOfForms(names)
-  const people = places.map(([first]) => names[first] ?? '')
-  const hmacsOfPeople = hmacs && places.map(([first]) => hmacs[first] ?? '')
-  const forms = places.some(([, ...others]) => others.length > 0)
-    ? places.map((all) => all.map((at) => ({ name: names[at] ?? '', hmac: hmacs?.[at] })))
+  const indexes = oneOfForms(names)
+  const people = indexes.map(([first]) => names[first] ?? '')
+  const hmacsOfPeople = hmacs && indexes.map(([first]) => hmacs[first] ?? '')
+  const forms = indexes.some(([, ...others]) => others.length > 0)
+    ? indexes.map((all) => all.map((at) => ({ name: names[at] ?? '', hmac: hmacs?.[at] })))
     : undefined
   const reply = await changeScript(
     redis,
@@ -148,14 +148,14 @@ async function runChange(
 
 /** For each number or id, the indexes of its forms in the list. */
 function oneOfForms(names: Names): [first: number, ...others: number[]][] {
-  const places = new Map<string, [number, ...number[]]>()
+  const indexes = new Map<string, [number, ...number[]]>()
   for (const [at, name] of names.entries()) {
     const main = mainForm(name)
-    const others = places.get(main)
-    if (others === undefined) places.set(main, [at])
+    const others = indexes.get(main)
+    if (others === undefined) indexes.set(main, [at])
     else others.push(at)
   }
-  return [...places.values()]
+  return [...indexes.values()]
 }
 
 /** The person's opt-out, under any of their names; undefined without one. */
@@ -184,8 +184,8 @@ export async function optedOutAmong(redis: Redis, account: number, people: reado
     redis.zmscore(optOuts, ...names),
     erasedHmacsOf(redis, account, names).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
   ])
-  const places = people.flatMap((each, i) => each.map(() => i))
-  return new Set(places.filter((_place, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
+  const indexes = people.flatMap((each, i) => each.map(() => i))
+  return new Set(indexes.filter((_index, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
 }
 
 /** The cursor of a page: the last entry of the page before. */
@@ -200,7 +200,7 @@ export async function listOptOuts(
   { limit, cursor }: { limit: number; cursor: string | undefined },
 ): Promise<{ data: OptOut[]; next: string | null }> {
   const { optOuts, optOutSources } = contactKeys(account)
-  const from = cursor === undefined ? 0 : await placeAfter(redis, optOuts, cursor)
+  const from = cursor === undefined ? 0 : await rankAfter(redis, optOuts, cursor)
   const found = await redis.zrevrange(optOuts, from, from + limit, 'WITHSCORES')
   const people: { person: string; at: number }[] = []
   for (let i = 0; i + 1 < found.length; i += 2) people.push({ person: found[i] ?? '', at: Number(found[i + 1]) })
@@ -215,10 +215,10 @@ export async function listOptOuts(
 }
 
 /** How many entries precede the page, also when the cursor's own entry is gone. */
-async function placeAfter(redis: Redis, key: string, cursor: string): Promise<number> {
+async function rankAfter(redis: Redis, key: string, cursor: string): Promise<number> {
   const [, at = '0', person = ''] = CURSOR.exec(cursor) ?? []
-  const place = await redis.zrevrank(key, person)
-  return place === null ? redis.zcount(key, `(${at}`, '+inf') : place + 1
+  const rank = await redis.zrevrank(key, person)
+  return rank === null ? redis.zcount(key, `(${at}`, '+inf') : rank + 1
 }
 
 const timesSchema = jsonText.pipe(z.partialRecord(z.enum(OPT_OUT_SOURCES), z.tuple([z.number(), z.number()])))

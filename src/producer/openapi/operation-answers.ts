@@ -81,7 +81,7 @@ function answerOf(
   if (status === 304) return { description, headers }
   const shown = spec.examples.filter((each) => each.status === status && shownAnswer(spec, each) !== undefined)
   const examples = Object.fromEntries(
-    shown.map((each, place) => [exampleName(each, place), { value: shownAnswer(spec, each) }] as const),
+    shown.map((each, index) => [exampleName(each, index), { value: shownAnswer(spec, each) }] as const),
   )
   const inJson = (schema: z.ZodType) => ({
     schema: names.of(schema, name()),

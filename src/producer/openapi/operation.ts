@@ -101,8 +101,8 @@ function bodyOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiRequ
       'application/json': {
         schema,
         examples: Object.fromEntries(
-          shown.map((each, place) => [
-            exampleName(each, place),
+          shown.map((each, index) => [
+            exampleName(each, index),
             {
               ...(each.name !== undefined && { summary: each.name }),
               value: isKeyed ? { api_key: KEY_EXAMPLE, ...each.body } : each.body,

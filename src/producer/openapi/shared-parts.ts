@@ -88,9 +88,9 @@ export const pascal = (name: string): string => name.charAt(0).toUpperCase() + n
 /** `/jobs/:id` → `/jobs/{id}` */
 export const documentedPath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
-/** `a list` → `aList`; of one without a name its place among all, from 0 → `example1`. */
-export function exampleName({ name }: Pick<Example, 'name'>, place: number): string {
-  if (name === undefined) return `example${place + 1}`
+/** `a list` → `aList`; of one without a name its index among all, from 0 → `example1`. */
+export function exampleName({ name }: Pick<Example, 'name'>, index: number): string {
+  if (name === undefined) return `example${index + 1}`
   const [first = '', ...others] = name.toLowerCase().match(/[a-z0-9]+/g) ?? []
   return first + others.map(pascal).join('')
 }

@@ -8,21 +8,21 @@ import { accountHolder, addressHolder, createFairShares, type Holder, isKeyless,
 /** How long a new connection without a request is spared, like one that is being answered; also by a stop. */
 const NEWCOMER_MS = 2_000
 
-/** The place of each connection. */
-const places = new WeakMap<Socket, Share>()
+/** The share of each connection. */
+const shareOf = new WeakMap<Socket, Share>()
 
 /** Counts the connection for the account of its request's key. */
 export function showedKey(socket: Socket, account: number): void {
-  places.get(socket)?.moveTo(accountHolder(account))
+  shareOf.get(socket)?.moveTo(accountHolder(account))
 }
 
 /** Counts it for the address of the client, whose key was refused. */
 export function showedNoKey(socket: Socket, address: string): void {
-  places.get(socket)?.moveTo(addressHolder(address))
+  shareOf.get(socket)?.moveTo(addressHolder(address))
 }
 
 /** For whom the connection counts now. */
-export const holderOf = (socket: Socket): Holder => places.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
+export const holderOf = (socket: Socket): Holder => shareOf.get(socket)?.holder() ?? addressHolder(socket.remoteAddress)
 
 /**
  * Keeps the connections of a server at `max`. `isBusy`: whether a request of a connection is being answered. `cut` is called
@@ -44,13 +44,13 @@ export function createConnections(max: number, isBusy: (socket: Socket) => boole
         cut()
       }
       silentSince.set(socket, performance.now())
-      const place = shares.hold(addressHolder(socket.remoteAddress), close, () => isSpared(socket))
-      places.set(socket, place)
+      const share = shares.hold(addressHolder(socket.remoteAddress), close, () => isSpared(socket))
+      shareOf.set(socket, share)
       socket.once('close', () => {
         silentSince.delete(socket)
-        place.release()
+        share.release()
       })
-      place.add(1)
+      share.add(1)
     },
     /** Closes connections on which no request has begun for a moment, such as those that browsers open ahead. */
     closeSilent(): void {

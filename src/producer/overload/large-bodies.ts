@@ -20,7 +20,7 @@ const HELD_OF_ONE_BYTES = 48 * 1024 * 1024
 const LARGE_AT_ONCE = 4
 /** And those above the usual limit, whose values can take 30 MB; in a queue of their own. */
 const HUGE_AT_ONCE = 2
-/** Work that waits for something outside the process releases its place after so long. */
+/** Work that waits for something outside the process gives back its permit after so long. */
 const ROOM_MS = 10_000
 /** What a piece takes besides its bytes. */
 const PIECE_BYTES = 256
@@ -28,14 +28,14 @@ const PIECE_BYTES = 256
 const CHUNKS_MAX = 512
 const CHUNK_BYTES = 64
 
-/** A large body that has come. Its bytes count as held, and its place as taken, until `release` is called. */
+/** A large body that has come. Its bytes count as held, and its permit as taken, until `release` is called. */
 export interface LargeBody {
   bytes: Buffer
   release: () => void
 }
 
 const held = createFairShares(HELD_MAX_BYTES, HELD_OF_ONE_BYTES)
-const places = { large: createSemaphore(LARGE_AT_ONCE), huge: createSemaphore(HUGE_AT_ONCE) }
+const permits = { large: createSemaphore(LARGE_AT_ONCE), huge: createSemaphore(HUGE_AT_ONCE) }
 const alone = createSemaphore(1)
 
 /** Bytes of large bodies that this process holds. */
@@ -74,11 +74,11 @@ export async function readLargeBody(request: IncomingMessage, limit: number): Pr
     await body.whole
     share.keep()
     const forget = release
-    const place = await (body.size() > JSON_LIMIT_BYTES ? places.huge : places.large).acquire()
-    const timer = setTimeout(place, ROOM_MS)
+    const giveBack = await (body.size() > JSON_LIMIT_BYTES ? permits.huge : permits.large).acquire()
+    const timer = setTimeout(giveBack, ROOM_MS)
     release = () => {
       clearTimeout(timer)
-      place()
+      giveBack()
       forget()
     }
     // To put 4 MB together takes some ms.

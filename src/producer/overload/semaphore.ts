@@ -53,10 +53,10 @@ export function createPerAccountSemaphores() {
   const pieces = perAccount(PIECES_AT_ONCE)
 
   return {
-    /** Reads when the account has a place free; undefined when nobody wants the result any more by then. */
+    /** Reads when the account has a permit free; undefined when nobody wants the result any more by then. */
     read: reads,
 
-    /** The same pieces, each made when the account has a place free. Ends early once nobody wants them any more. */
+    /** The same pieces, each made when the account has a permit free. Ends early once nobody wants them any more. */
     async *inPieces<T>(account: number, source: AsyncIterable<T>, isWanted: () => boolean): AsyncGenerator<T> {
       const iterator = source[Symbol.asyncIterator]()
       try {

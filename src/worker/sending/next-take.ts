@@ -98,7 +98,7 @@ export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
       ? { most, firstOnly: true, unclaimedSince }
       : { waitMs: known.campaignsRestUntil - now, mayBeEarly: false }
   if (known.isCooling) return { most: 1, firstOnly: false, unclaimedSince }
-  // Places become free one by one.
+  // Room becomes free one message at a time.
   const isWorth = most >= Math.min(paced, WORTH, Math.max(1, running / 8))
   return isWorth || running === 0 ? { most, firstOnly: false, unclaimedSince } : 'full'
 }

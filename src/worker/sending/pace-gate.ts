@@ -49,9 +49,9 @@ export class PaceGate {
   /** This worker has reserved a slot. */
   reserved(at: number): void {
     const { own } = this
-    let place = own.length
-    while (place > 0 && (own[place - 1] ?? at) > at) place -= 1
-    own.splice(place, 0, at)
+    let index = own.length
+    while (index > 0 && (own[index - 1] ?? at) > at) index -= 1
+    own.splice(index, 0, at)
     const most = OWN_SLOTS * this.times.length
     if (own.length > 2 * most) own.splice(0, own.length - most)
   }
@@ -141,7 +141,7 @@ export class PaceGate {
   }
 }
 
-/** The place of the first of these times, the earliest first, that is after that one. */
+/** The index of the first of these times, the earliest first, that is after that one. */
 function firstAfter(times: readonly number[], time: number): number {
   let [least, most] = [0, times.length]
   while (least < most) {

@@ -28,7 +28,7 @@ export interface Lane {
   loop: LaneLoop
   inFlightLimit: InFlightLimit
   slots: LaneSlots<Candidate>
-  /** Places that a read in progress has reserved. */
+  /** Permits that a read in progress has reserved. */
   reading: () => number
 }
 

@@ -240,7 +240,7 @@ async function sent(
   const isFirst = sent_after_block < blocked_at
   const noted = isFirst && bestEffort(log, id, () => setSentAfterBlock(redis, id.lane, blocked_at))
   const firstPollMs = provider.poll ? FIRST_POLL_MS : undefined
-  // Before the record: dying in between leaves a place for a message that is not held, which recovery/held-places.ts releases.
+  // Before the record: dying in between leaves a place for a message that is not held, which recovery/stale-places.ts releases.
   // A held message without a place would go unnoticed, and too many would be sent.
   const keepPlace = () => keepHeldPlace(redis, rules, messageId(id.lane, id.ulid))
   if (isHeld) await bestEffort(log, id, () => untilWritten(redis, keepPlace))

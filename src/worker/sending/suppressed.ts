@@ -36,7 +36,7 @@ export async function suppressedAmong(
   const suppressed = new Map<Candidate, Problem>()
   if (suppressible.length === 0) return suppressed
   const erasable = suppressible.filter(({ message }) => message.run !== undefined)
-  const [optedOutPlaces] = await Promise.all([
+  const [optedOutIndexes] = await Promise.all([
     optedOutAmong(
       redis,
       account,
@@ -55,8 +55,8 @@ export async function suppressedAmong(
       }),
     ),
   ])
-  for (const place of optedOutPlaces) {
-    const each = suppressible[place]
+  for (const index of optedOutIndexes) {
+    const each = suppressible[index]
     if (each !== undefined && !suppressed.has(each)) suppressed.set(each, optedOut)
   }
   return suppressed

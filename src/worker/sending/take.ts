@@ -245,8 +245,8 @@ async function claimAll(
 }
 
 /**
- * Sets `names`: at first to the forms of the recipient's number, the only names that most people have. Then it looks up what other names there
- * are, sets those, and resolves to the messages that got them.
+ * Sets `names`: at first to the forms of the recipient's number, the only names that most people have. Then it looks up what other
+ * names there are, sets those, and resolves to the messages that got them.
  */
 async function namePeople(
   redis: Redis,

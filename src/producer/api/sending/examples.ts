@@ -178,8 +178,8 @@ const template = (name: string, components: readonly object[]) => ({
   sender: '447700900001',
   template: { name, language: { code: 'en_US' }, components },
 })
-const card = (place: number, what: string, id: string) => ({
-  card_index: place,
+const card = (index: number, what: string, id: string) => ({
+  card_index: index,
   components: [
     { type: 'HEADER', parameters: [{ type: 'image', image: { link } }] },
     { type: 'BODY', parameters: [text(what)] },

@@ -56,9 +56,9 @@ export const sending = {
     body: bodyOf(serviceMessage),
     answers: { 200: acknowledgementSchema },
     errors: { ...REFUSALS, 409: ['outside_window'] },
-    examples: serviceMessages.map((each, place) => ({
+    examples: serviceMessages.map((each, index) => ({
       ...each,
-      headers: { 'Idempotency-Key': `order-77-${place}` },
+      headers: { 'Idempotency-Key': `order-77-${index}` },
       answer: acknowledgement,
     })),
   }),

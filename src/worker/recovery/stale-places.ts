@@ -13,7 +13,7 @@ import {
 import type { Redis } from '../../redis/connect.ts'
 
 /** How often all places are checked. */
-export const REVIEW_MS = 60_000
+export const STALE_CHECK_MS = 60_000
 /** How many holders, portfolios or lanes without one, are checked, and how many places of each. */
 const HOLDERS = 1_000
 const PLACES = 2_000
@@ -21,18 +21,18 @@ const PLACES = 2_000
 const AT_ONCE = 200
 
 /** Releases the places of messages that are neither held nor in flight; returns how many. Rejects when Redis is away. */
-export async function reviewHeldPlaces(redis: Redis): Promise<number> {
+export async function releaseStalePlaces(redis: Redis): Promise<number> {
   let released = 0
   for (const holder of await holders(redis, HOLDERS)) {
     const places = await heldPlacesOf(redis, holder, PLACES)
     for (let at = 0; at < places.length; at += AT_ONCE) {
-      released += await review(redis, holder, places.slice(at, at + AT_ONCE))
+      released += await releaseStale(redis, holder, places.slice(at, at + AT_ONCE))
     }
   }
   return released
 }
 
-async function review(redis: Redis, holder: Holder, places: readonly HeldPlace[]): Promise<number> {
+async function releaseStale(redis: Redis, holder: Holder, places: readonly HeldPlace[]): Promise<number> {
   const byLane = new Map<number, { ulid: string; place: HeldPlace }[]>()
   for (const place of places) {
     const id = parseMessageId(place.name)
