@@ -74,7 +74,7 @@ const templateTo = (more: object = {}, template: object = {}) => ({
 })
 
 describe('an acknowledgement', () => {
-  test('is the recipient as given, its digits, and our id, and nothing else', async () => {
+  test('holds the recipient as given, its digits and our id, and nothing else', async () => {
     const answer = await send(audioTo('+49 (170) 000-00 01'))
     const id = acknowledgedId(answer)
     expect(answer.body).toEqual({
@@ -144,12 +144,12 @@ describe('an acknowledgement', () => {
       'template',
       'Hi Ann, your order leaves us on Monday.',
     ],
-  ])('of %s tells what the person will read', async (_name, body, path, type, text) => {
+  ])('of %s leads to the text that the person will read', async (_name, body, path, type, text) => {
     const id = acknowledgedId(await send(body(), {}, path))
     expect(await infoOf(service, tenant, id)).toMatchObject({ message_type: type, message_text: text })
   })
 
-  test('stores no field that nobody knows', async () => {
+  test('is given although a field is unknown, which is not stored', async () => {
     const id = acknowledgedId(await send(imageBody({ link: 'https://x.example/a.png', secret: 'x' })))
     const text = JSON.stringify(await payloadOf(id))
     expect(text).not.toContain('secret')
@@ -158,7 +158,7 @@ describe('an acknowledgement', () => {
 })
 
 describe('an Idempotency-Key', () => {
-  test('makes the same request one message: other spelling of the JSON and another key of the account change nothing', async () => {
+  test('makes equal requests one message, whatever the spelling of the JSON and whichever key of the account', async () => {
     const first = acknowledgedId(await send(audioTo('+491700000001'), withKey('a-1')))
     const turned = Object.fromEntries(Object.entries(audioTo('+491700000001')).reverse())
     const otherKey = await tenant.key('messages:send')
@@ -179,7 +179,7 @@ describe('an Idempotency-Key', () => {
     expect(refusal(answer)).toEqual({ status: 422, code: 'idempotency_key_reused', paths: [] })
   })
 
-  test('means another message at the other route, for another account, and when it is another key', async () => {
+  test('stands for one message per account and route, and is case-sensitive', async () => {
     const key = withKey('c-1')
     const ids = [
       acknowledgedId(await send(audioTo('+491700000001'), key)),
@@ -190,7 +190,7 @@ describe('an Idempotency-Key', () => {
     expect(new Set(ids).size).toBe(4)
   })
 
-  test('that is empty is none', async () => {
+  test('that is empty counts as missing', async () => {
     const [one, two] = [
       await send(audioTo('+491700000001'), withKey('')),
       await send(audioTo('+491700000001'), withKey('')),
@@ -198,13 +198,13 @@ describe('an Idempotency-Key', () => {
     expect(acknowledgedId(one)).not.toBe(acknowledgedId(two))
   })
 
-  test('of 255 characters is taken, of 256 refused', async () => {
+  test('of 255 characters is accepted, of 256 refused', async () => {
     acknowledgedId(await send(audioTo('+491700000001'), withKey('k'.repeat(255))))
     const answer = await send(audioTo('+491700000001'), withKey('k'.repeat(256)))
     expect(refusal(answer)).toEqual({ status: 400, code: 'invalid_request', paths: ['Idempotency-Key'] })
   })
 
-  test('is not used up by a request that is refused', async () => {
+  test('is not used up by a refused request', async () => {
     const key = withKey('d-1')
     expect((await send(audioTo('+49'), key)).status).toBe(400)
     expect((await send(audioTo('+491700000001', { valid_until: '2020-01-01T00:00:00Z' }), key)).status).toBe(400)
@@ -221,7 +221,7 @@ describe('an Idempotency-Key', () => {
     expect(acknowledgedId(await ask(valid_until))).toBe(id)
   })
 
-  test('whose message was never made, because the process died in between, makes it under the id it stands for', async () => {
+  test('makes the message under the reserved id when the process died before the message was made', async () => {
     const body = audioTo('+491700000009')
     const id = messageId(tenant.partnerLane, newUlid(Date.now()))
     const where = { account: tenant.account, route: 'service', key: 'f-1' }
@@ -237,7 +237,7 @@ describe('an Idempotency-Key', () => {
     for (const each of all) expect(await each.livesMs()).toBeGreaterThan(8 * 86_400_000)
   })
 
-  test('is not kept in clear', async () => {
+  test('is not stored in plain text', async () => {
     await send(audioTo('+491700000001'), withKey('a-secret-of-the-client'))
     expect(await namesWith(service.redis, 'a-secret-of-the-client')).toEqual([])
   })
@@ -254,7 +254,7 @@ describe('valid_until', () => {
   )
 
   test.each(['tomorrow', '2999-01-01', '2999-01-01T00:00:00', '2999-13-01T00:00:00Z', 4_000_000_000, null, {}, ''])(
-    'that is no time with its zone is refused: %j',
+    'that is not a time with a zone is refused: %j',
     async (time) => {
       expect(refusal(await until(time))).toMatchObject({ status: 400, paths: ['valid_until'] })
     },
@@ -266,7 +266,7 @@ describe('valid_until', () => {
     expect((await payloadOf(id)).until).toBe(Date.parse(`${day}T00:00:00.123Z`))
   })
 
-  test('reaches 30 days ahead and no further', async () => {
+  test('may be 30 days ahead and no more', async () => {
     const ahead = (ms: number) => until(new Date(Date.now() + ms).toISOString())
     acknowledgedId(await ahead(30 * 24 * HOUR - 60_000))
     for (const ms of [30 * 24 * HOUR + 60_000, 8_000 * 365 * 24 * HOUR]) {
@@ -276,7 +276,7 @@ describe('valid_until', () => {
     }
   })
 
-  test('is that of the class when none is given', async () => {
+  test('is the default of the class when none is given', async () => {
     const now = Date.now()
     const near = (time: number, expected: number) => expect(Math.abs(time - expected)).toBeLessThan(60_000)
     near((await payloadOf(acknowledgedId(await send(audioTo('+491700000001'))))).until, now + 24 * HOUR)
@@ -302,7 +302,7 @@ describe('valid_until', () => {
     near(campaign.until, now + 72 * HOUR)
   })
 
-  test('that has passed: the lookup says so before any worker does, and it is never sent', async () => {
+  test('that has passed makes the message expired before any worker acts, and it is never sent', async () => {
     const to = '491700000077'
     const sent = await Promise.all(
       Array.from({ length: 5 }, () => acceptedShortly((valid_until) => send(audioTo(`+${to}`, { valid_until })))),
@@ -328,7 +328,7 @@ describe('valid_until', () => {
 })
 
 describe('a template', () => {
-  test('is refused with every fault at once, those of its shape and those against the approved one', async () => {
+  test('is refused with all its faults at once: those of its shape and those against the approved one', async () => {
     const body = {
       ...templateTo(
         {},
@@ -371,14 +371,14 @@ describe('a template', () => {
     })
   })
 
-  test('of another account is not approved here', async () => {
+  test('of another account does not count as approved', async () => {
     const bare = await service.addTenant()
     await templatesOf(service.redis, bare.account).remove()
     const answer = await send(templateTo({ sender: bare.partnerNumber }), {}, TEMPLATE, bare)
     expect(refusal(answer).paths).toEqual(['template.name'])
   })
 
-  test('goes unchecked for an account that turned the check off', async () => {
+  test('is not checked for an account that turned the check off', async () => {
     const owner = await service.addTenant()
     await setAccountSettings(service.redis, owner.account, { template_check: 'off' })
     const body = templateTo({ sender: owner.partnerNumber }, { name: 'not_known_here' })
@@ -404,7 +404,7 @@ describe('the sender', () => {
     (number: string) => `+${number}`,
     (number: string) => `+${number.slice(0, 2)} ${number.slice(2, 5)} ${number.slice(5)}`,
     () => 'partner',
-  ])('of a template is named in any spelling of its number, or by its name (%#)', async (spell) => {
+  ])('of a template may be named by its number in any spelling, or by its name (%#)', async (spell) => {
     const id = acknowledgedId(await send(templateTo({ sender: spell(tenant.partnerNumber) }), {}, TEMPLATE))
     expect(parseMessageId(id)?.lane).toBe(tenant.partnerLane)
   })
@@ -426,7 +426,7 @@ describe('the sender', () => {
     (number: string) => number,
     (number: string) => `+${number.slice(0, 2)} (${number.slice(2, 5)}) ${number.slice(5)}`,
     () => 'cloud',
-  ])('of a service message is the one that it names, by number in any spelling or by name (%#)', async (spell) => {
+  ])('of a service message may be named by number in any spelling, or by name (%#)', async (spell) => {
     const body = { ...audioTo('+491700000001', { sender: spell(tenant.cloudNumber) }), api_key: tenant.apiKey }
     const headers = { 'content-type': 'application/json' }
     const answer = await fetch(service.url + SERVICE, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -445,7 +445,7 @@ describe('the sender', () => {
   )
 
   test.each(['', 5, null, {}, 'x'.repeat(256)])(
-    'of a service message that is no name is refused: %j',
+    'of a service message is refused when it is not a name: %j',
     async (sender) => {
       const answer = refusal(await send(audioTo('+491700000001', { sender })))
       expect(answer).toEqual({ status: 400, code: 'invalid_request', paths: ['sender'] })
@@ -459,14 +459,14 @@ describe('the sender', () => {
     }
   })
 
-  test('that is unknown is told together with every other fault of a service message', async () => {
+  test('that is unknown is reported together with all other faults of a service message', async () => {
     const past = await send(audioTo('+491700000001', { sender: 'nobody', valid_until: '2001-01-01T00:00:00Z' }))
     expect(refusal(past)).toEqual({ status: 400, code: 'invalid_request', paths: ['sender', 'valid_until'] })
     const shapeless = await send(audioTo('x', { sender: 'nobody' }))
     expect(refusal(shapeless)).toEqual({ status: 400, code: 'invalid_request', paths: ['to', 'sender'] })
   })
 
-  test('that a service message names is the one whose provider, messages and window are asked about', async () => {
+  test('that a service message names decides which provider and which reply window apply', async () => {
     const list = listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } })
     const onCloud = await send({ ...list, sender: 'cloud' })
     expect(refusal(onCloud)).toMatchObject({ code: 'not_supported_by_provider', paths: ['interactive.header.type'] })
@@ -482,13 +482,13 @@ describe('the sender', () => {
     acknowledgedId(await send(audioTo('+491700000001', { sender: 'partner' }), {}, SERVICE, strict))
   })
 
-  test('of a service message is the default one; an account without any gets an error that says so', async () => {
+  test('of a service message is the default one; an account without senders gets an error that says so', async () => {
     const account = await emptyAccount()
     const answer = refusal(await service.post(SERVICE, { ...audioTo('+491700000001'), api_key: account }))
     expect(answer).toEqual({ status: 400, code: 'unknown_sender', paths: ['sender'] })
   })
 
-  test('on cloud-api takes no list with another header than text; on partner-api it is taken', async () => {
+  test('on cloud-api takes no list with a header other than text; on partner-api it does', async () => {
     const list = listBody({ header: { type: 'image', image: { link: 'https://x.example/a.png' } } })
     const answer = refusal(await send(list, {}, SERVICE, cloudTenant))
     expect(answer).toEqual({ status: 400, code: 'not_supported_by_provider', paths: ['interactive.header.type'] })
@@ -501,7 +501,7 @@ describe('the sender', () => {
   }
 })
 
-test('one answer names an unknown sender, a template in another language and a validity that is over', async () => {
+test('one answer reports an unknown sender, a template in another language and a validity that is over', async () => {
   const template = { name: 'plain_hello', language: { code: 'en' } }
   const faults = [
     {
@@ -518,7 +518,7 @@ test('one answer names an unknown sender, a template in another language and a v
   expect(errorOf({ json: shapeless.body }).details).toMatchObject([{ path: 'to' }, ...faults])
 })
 
-test('a parameter_name that names nothing is neither refused nor kept', async () => {
+test('a parameter_name that matches nothing is neither refused nor stored', async () => {
   const text = { type: 'text', text: 'a', parameter_name: 'idle' }
   const components = [
     { type: 'HEADER', parameters: [text] },
@@ -549,7 +549,7 @@ describe('a template of a newer kind', () => {
     { type: 'BUTTON', sub_type: 'FLOW', index: 0 },
   ]
 
-  test('is taken for the Cloud API, and refused for a partner, which has no words for it', async () => {
+  test('is accepted for the Cloud API, and refused for a partner, whose wire cannot express it', async () => {
     const body = templateTo({ sender: cloudTenant.cloudNumber }, { name: 'visit', components })
     const taken = await send(body, {}, TEMPLATE, cloudTenant)
     expect(taken.status, JSON.stringify(taken.body)).toBe(200)
@@ -560,7 +560,7 @@ describe('a template of a newer kind', () => {
     })
   })
 
-  test('that carries a code is sent to a number, and not to a user id', async () => {
+  test('that carries a code may go to a number, and not to a user id', async () => {
     const text = [{ type: 'text', text: '123456' }]
     const code = [
       { type: 'BODY', parameters: text },

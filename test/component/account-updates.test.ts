@@ -48,7 +48,7 @@ const notices = async () => {
   return z.object({ data: z.array(z.looseObject({ field: z.string() })) }).parse(answer.json()).data
 }
 
-test('a template that is paused pauses its campaigns within a second, and nothing of them leaves any more', async () => {
+test('a paused template pauses its campaigns within a second, and none of their messages leave any more', async () => {
   const { tag } = await service.addPeople(400)
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
@@ -68,7 +68,7 @@ test('a template that is paused pauses its campaigns within a second, and nothin
   await service.move(id, 'cancel')
 })
 
-test('what WhatsApp tells is counted once, by words from closed lists', async () => {
+test('account updates are counted once, by labels from closed lists', async () => {
   const operator = (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
   const counted = async () => {
     const { text } = await service.request('GET', '/metrics', undefined, operator)
@@ -117,7 +117,7 @@ test('notices are found by field, sender and template, a page at a time', async 
   expect((await page('sender=999999')).data).toEqual([])
 })
 
-test('an older word never overwrites a newer one, in whatever order and how often they come', async () => {
+test('an older account update never overwrites a newer one, in whatever order and however often they come', async () => {
   const words = (name: string) => {
     const about = { ...ofTemplate, message_template_name: name }
     const categories = (before: string, now: string) => ({ ...about, previous_category: before, new_category: now })
@@ -149,7 +149,7 @@ test('an older word never overwrites a newer one, in whatever order and how ofte
   )
 })
 
-test('a closed account stops its lane and a reinstated one lets it go on, in whatever order both come', async () => {
+test('a closed account stops its lane and a reinstated one restarts it, in whatever order the updates come', async () => {
   const ban = (state: string, time: number) =>
     bring('account_update', { event: 'DISABLED_UPDATE', ban_info: { waba_ban_state: state } }, time)
   const { redis, lane } = service
@@ -181,7 +181,7 @@ test('a closed account stops its lane and a reinstated one lets it go on, in wha
   await queues.close()
 })
 
-test('an upgrade of the throughput raises the rate of a sender that follows, and a limit that of its portfolio', async () => {
+test('a throughput upgrade raises the rate of a sender that follows it, and a new limit that of its portfolio', async () => {
   const { redis, lane, tenant } = service
   const id = await newPortfolioId(redis)
   await createPortfolio(redis, { id, account: tenant.account, name: 'Shop', daily_limit: 250 })
@@ -209,7 +209,7 @@ test('an upgrade of the throughput raises the rate of a sender that follows, and
   expect((await findPortfolio(redis, id))?.daily_limit).toBe(2_000)
 })
 
-test('a sender that does not follow keeps its rate, and its portfolio its limit; what was told is noted', async () => {
+test('a sender that does not follow keeps its rate, and its portfolio its limit; the update is kept as a notice', async () => {
   const { redis, lane, tenant } = service
   const id = await newPortfolioId(redis)
   await createPortfolio(redis, { id, account: tenant.account, name: 'Own', daily_limit: 250 })
@@ -233,7 +233,7 @@ test('a sender that does not follow keeps its rate, and its portfolio its limit;
   expect((await findPortfolio(redis, id))?.daily_limit).toBe(100_000_000)
 })
 
-test('what WhatsApp tells of a number that is none of ours changes none of ours', async () => {
+test('an update about a number that is not ours changes none of ours', async () => {
   const { redis, lane } = service
   await setSenderRate(redis, lane, 20)
   await setSenderProvider(redis, lane, { followProvider: true })
@@ -246,7 +246,7 @@ test('what WhatsApp tells of a number that is none of ours changes none of ours'
   expect(await findSender(redis, lane)).toEqual(before)
 })
 
-test('a template of another category sends in another class from then on', async () => {
+test('a template whose category changes is sent in another class from then on', async () => {
   await importTemplate(service.redis, service.tenant.account, templateSchema.parse({ ...SPRING, name: 'moved' }))
   const send = async () => {
     const answer = await service.post('/chatappbusiness/send-templated-message', {
@@ -300,7 +300,7 @@ test.each([
   expect(found.map((each) => each.field)).toContain(field)
 })
 
-test('so is what a change of messages tells of the number itself, and how many people chose to stop', async () => {
+test('errors of a number, clicks and preferences that come as changes of messages are kept as notices as well', async () => {
   const phone_number_id = (await findSender(service.redis, service.lane))?.phone_number_id
   const about = { metadata: { phone_number_id } }
   await bring('messages', { ...about, errors: [{ code: 130429, title: 'too fast' }] })

@@ -52,7 +52,7 @@ test('an act over HTTP is listed with the key, the target and the request', asyn
   expect(Math.abs(Date.parse(latest?.at ?? '') - Date.now())).toBeLessThan(60_000)
 })
 
-test('a pause without a reason has none there, and one of the command line has its own', async () => {
+test('a pause over HTTP without a reason is listed without one, and a pause on the command line with its reason', async () => {
   const env = service.settings
   const lane = String(one.cloudLane)
   await service.api.as(admin.secret).post(`/admin/lanes/${lane}/pause`)
@@ -69,13 +69,13 @@ test('a pause without a reason has none there, and one of the command line has i
   expect(stdout).toMatch(new RegExp(`lane\\.pause +${lane} cloud +stock`))
 })
 
-test('what fails is not listed as done', async () => {
+test('a failed act is not listed as done', async () => {
   const before = (await activity(admin.secret)).data.length
   expect((await pause(999_999, admin.secret, 'request-2')).status).toBe(404)
   expect((await activity(admin.secret)).data).toHaveLength(before)
 })
 
-test('an account sees what concerns it, an operator all of it, and the account sees what an operator did', async () => {
+test('an account sees what concerns it, also what an operator did; an operator sees everything', async () => {
   expect((await pause(two.partnerLane, operator, 'by-an-operator')).status).toBe(200)
   const theirs = await activity(await two.key('admin'))
   expect(theirs.data).toMatchObject([
@@ -108,7 +108,7 @@ test('an act on the command line is listed with the name of the user', async () 
   expect((await activity(operator)).data).toHaveLength(before)
 })
 
-test('a refused key is listed once, however often it comes, without the key', async () => {
+test('a refused key is listed once, however often it is used, and the key itself is not shown', async () => {
   const gone = await createCredential(service.redis, one.account, ['admin'], Date.now(), 0, 'old one')
   await revokeCredential(service.redis, one.account, gone.id)
   const reader = await createCredential(service.redis, one.account, ['messages:read'], Date.now())
@@ -141,7 +141,7 @@ test('a refused key is listed once, however often it comes, without the key', as
   }
 })
 
-test('a flood of refusals is 20 lines a second, and the next line counts what was left out', async () => {
+test('a flood of refusals is listed at 20 lines a second, and the next line counts what was left out', async () => {
   const output = new PassThrough()
   const lines: string[] = []
   output.on('data', (line: Buffer) => lines.push(line.toString()))
@@ -164,7 +164,7 @@ test('a flood of refusals is 20 lines a second, and the next line counts what wa
   await eventually(isTold, 'the flood is told once')
 })
 
-test('pages follow each other without a gap, and a cursor of nobody is refused', async () => {
+test('pages follow each other without a gap, and a cursor that was never given out is refused', async () => {
   const seen: string[] = []
   let cursor: string | null = ''
   do {
@@ -180,7 +180,7 @@ test('pages follow each other without a gap, and a cursor of nobody is refused',
   }
 })
 
-test('what is older than 90 days is not shown, and an account keeps some 10,000 at most', async () => {
+test('what is older than 90 days is not shown, and an account keeps at most some 10,000 lines', async () => {
   const account = 777_001
   const act = { actor: { cli: 'x' }, account, action: 'a.b', target: 'y'.repeat(10_000) }
   await appendToAuditLog(service.redis, act, Date.now())

@@ -49,7 +49,7 @@ async function kept(of: number): Promise<Record<string, unknown>> {
   return all
 }
 
-test('a lane is left as BullMQ leaves it, with jobs that wait and with prioritized ones', async () => {
+test('a lane holds what BullMQ would have written, with waiting and with prioritized jobs', async () => {
   lane += 1
   const mine = lane
   const ulids = [1, 2, 3, 4].map(() => newUlid(Date.now()))
@@ -91,7 +91,7 @@ test('BullMQ takes them in their order, with their payload, and may put them bac
   await worker.close(true)
 })
 
-test('added again, in the same turn or later, a message stands on its lane once, as it was added first', async () => {
+test('a message that is added again, in the same turn or later, is on its lane once, as it was first added', async () => {
   lane += 1
   const id = newId()
   await Promise.all([queues.add(id, payloadOf()), queues.add(id, payloadOf('campaign'))])
@@ -101,7 +101,7 @@ test('added again, in the same turn or later, a message stands on its lane once,
   expect(await redis.exists(laneBacklogKeys(lane).prioritized)).toBe(0)
 })
 
-test('however many are added in one turn, no step of Redis has more than a hundred of them', async () => {
+test('however many are added in one turn, no single script adds more than a hundred', async () => {
   lane += 1
   const ids = Array.from({ length: 950 }, newId)
   const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
@@ -112,7 +112,7 @@ test('however many are added in one turn, no step of Redis has more than a hundr
   expect((await calls()) - before).toBeGreaterThanOrEqual(10)
 })
 
-test('what is not to be sent yet stands on a lane as BullMQ would delay it', async () => {
+test('a message to be sent later is on its lane as BullMQ would delay it', async () => {
   lane += 1
   const mine = lane
   const acceptedAt = Date.now() - 5_000
@@ -134,7 +134,7 @@ test('what is not to be sent yet stands on a lane as BullMQ would delay it', asy
   await queue.close()
 })
 
-test('of one millisecond more are delayed than it has places, and all of them are due then', async () => {
+test('more jobs can be delayed to one millisecond than it has room for, and all become due then', async () => {
   lane += 1
   const dueAt = Date.now() + 60_000
   const { delayed } = laneBacklogKeys(lane)
@@ -161,7 +161,7 @@ test('a message is added although the index of its lane is broken', async () => 
   expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual([id])
 })
 
-test('one that is not to be sent yet is delayed, and those beside it wait', async () => {
+test('a message to be sent later is delayed, and those added with it wait', async () => {
   lane += 1
   const [now, later] = [newId(), newId()]
   await queues.addMany([
@@ -173,7 +173,7 @@ test('one that is not to be sent yet is delayed, and those beside it wait', asyn
   expect(await redis.hget(laneJobKey(lane, later), 'priority')).toBe(String(CAMPAIGN_PRIORITY))
 })
 
-test('onto a paused lane they are added', async () => {
+test('jobs are added to a paused lane as well', async () => {
   lane += 1
   await queues.add(newId(), payloadOf())
   await queues.pause(lane)
@@ -186,7 +186,7 @@ test.each([
   ['its place in line, as a campaign has it', 'campaign', '-zadd'],
   ['its place in line, as a transactional one has it', 'transactional', '-lpush'],
 ] as const)(
-  'a message that Redis let us add without %s is added whole when it is added again',
+  'a message that Redis let us add without %s is completed when it is added again',
   async (_what, of, right) => {
     lane += 1
     const id = newId()

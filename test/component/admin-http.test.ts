@@ -53,7 +53,7 @@ describe('accounts', () => {
 })
 
 describe('keys', () => {
-  test('are made by a manager of the account, with all that a key of it may have, and shown once', async () => {
+  test('are made by a manager of the account, with everything a key may have, and shown once', async () => {
     const wanted = { name: 'order service', permissions: ['messages:send'] }
     const answer = await ask('POST', '/admin/keys', admin, wanted)
     expect(answer.status).toBe(201)
@@ -72,7 +72,7 @@ describe('keys', () => {
     expect((await ask('GET', '/event-endpoints', admin)).status).toBe(200)
   })
 
-  test('of a bounded key are bounded, too', async () => {
+  test('that a bounded key makes are bounded as well', async () => {
     const expiresAt = Date.now() + 3_600_000
     const bounds = { addresses: ['127.0.0.0/8'] }
     const bounded = await createCredential(service.redis, one.account, ['admin'], Date.now(), expiresAt, '', bounds)
@@ -88,7 +88,7 @@ describe('keys', () => {
     ).toBe(400)
   })
 
-  test('are refused from an address that they are not for', async () => {
+  test('are refused from an address outside their allowed ones', async () => {
     const far = await createCredential(service.redis, one.account, ['admin'], Date.now(), 0, '', {
       addresses: ['192.0.2.0/24'],
     })
@@ -98,7 +98,7 @@ describe('keys', () => {
     expect(spoofed.status).toBe(403)
   })
 
-  test('name their senders by number in any spelling, by name or by id, and are refused with what was not found', async () => {
+  test('name their senders by number in any spelling, by name or by id, and are refused with the names not found', async () => {
     const give = (senders: unknown[]) => ask('POST', '/admin/keys', admin, { permissions: ['messages:send'], senders })
     const { partnerNumber, partnerLane, cloudNumber, cloudLane } = one
     const both = [partnerLane, cloudLane]
@@ -130,7 +130,7 @@ describe('keys', () => {
     }
   })
 
-  test('that are for some senders only send from them, steer their lanes, and nothing else', async () => {
+  test('that are for some senders send only from those and control only their lanes', async () => {
     const key = await createCredential(service.redis, two.account, ['messages:send', 'admin'], Date.now(), 0, '', {
       senders: [two.cloudLane],
     })
@@ -151,7 +151,7 @@ describe('keys', () => {
     expect((await ask('POST', '/messages/batch', key.secret, batch)).status).toBe(403)
   })
 
-  test('that are for some senders only send other messages from them alone, and say which one when they name none', async () => {
+  test('that are for some senders are refused for another sender, and for a default sender that is not among them', async () => {
     const key = await createCredential(service.redis, two.account, ['messages:send'], Date.now(), 0, '', {
       senders: [two.cloudLane],
     })
@@ -177,7 +177,7 @@ describe('keys', () => {
     expect((await send({ sender: 'nobody' })).status).toBe(400)
   })
 
-  test('that are for some senders only look their messages up by either lookup, and no other', async () => {
+  test('that are for some senders find only the messages of those, by either lookup', async () => {
     const three = await service.addTenant()
     const key = await createCredential(service.redis, three.account, ['messages:read'], Date.now(), 0, '', {
       senders: [three.cloudLane],
@@ -253,7 +253,7 @@ describe('keys', () => {
     expect(JSON.parse(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })
   })
 
-  test('that were revoked are refused, and the last one that may manage an account stays', async () => {
+  test('that are revoked are refused, and the last key that can manage an account cannot be revoked', async () => {
     const mine = await createCredential(service.redis, two.account, ['admin'], Date.now())
     const other = await createCredential(service.redis, two.account, ['admin'], Date.now())
     const expired = await createCredential(service.redis, two.account, ['admin'], Date.now(), Date.now() - 1)
@@ -268,7 +268,7 @@ describe('keys', () => {
     expect((await ask('DELETE', `/admin/keys/${mine.id}`, admin)).status).toBe(404)
   })
 
-  test('that revoke each other at the same time leave one of them', async () => {
+  test('that revoke each other at the same time leave one of the two', async () => {
     const [a, b] = [await operatorKey(), await operatorKey()]
     const all = z
       .object({ data: z.array(z.object({ id: z.string() })) })
@@ -291,7 +291,7 @@ describe('senders', () => {
     ...more,
   })
 
-  test('are added, changed and removed; their tokens are never shown, and kept sealed', async () => {
+  test('are added, changed and removed; their tokens are sealed and never shown', async () => {
     const token = 'secret-token-of-the-provider'
     const added = await ask('POST', '/admin/senders', admin, numbered('+44 7700 900811', { token, name: 'extra' }))
     expect(added.status).toBe(201)
@@ -308,13 +308,13 @@ describe('senders', () => {
     expect((await ask('GET', `/admin/senders/${id}`, admin)).status).toBe(404)
   })
 
-  test('with a number that another account has are refused without a word about whose it is', async () => {
+  test('with a number of another account are refused without revealing whose it is', async () => {
     const answer = await ask('POST', '/admin/senders', admin, numbered(`+${two.partnerNumber}`))
     expect([answer.status, errorOf(answer).code]).toEqual([409, 'sender_taken'])
     expect(errorOf(answer)).toMatchObject({ details: [{ path: 'number', message: 'belongs to another sender' }] })
   })
 
-  test('on a server that the account does not use yet take an operator', async () => {
+  test('on a server that is new to the account need an operator', async () => {
     const elsewhere = { base_url: 'http://169.254.169.254' }
     expect((await ask('POST', '/admin/senders', admin, numbered('+44 7700 900812', elsewhere))).status).toBe(403)
     expect((await ask('PATCH', `/admin/senders/${one.partnerLane}`, admin, elsewhere)).status).toBe(403)
@@ -323,7 +323,7 @@ describe('senders', () => {
     expect((await ask('POST', '/admin/senders', operator, wanted, as(two.account))).status).toBe(201)
   })
 
-  test('that still have something to do stay, and the answer says what', async () => {
+  test('that still have work stay, and the answer says what it is', async () => {
     const audio = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
     const body = { ...audio, audio: { link: 'https://x.example/a.mp3' }, api_key: two.apiKey }
     expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(200)
@@ -334,7 +334,7 @@ describe('senders', () => {
     )
   })
 
-  test('are refused with every fault of theirs', async () => {
+  test('are refused with all their faults', async () => {
     const wrong = { number: 'x', provider: 'cloud-api', base_url: 'ftp://x', token: 'a b', name: '1', rate: 0 }
     const answer = await ask('POST', '/admin/senders', admin, wrong)
     expect(answer.status).toBe(400)
@@ -343,7 +343,7 @@ describe('senders', () => {
   })
 })
 
-test('templates are imported all or none, shown, listed and removed', async () => {
+test('templates are imported all or none, then shown, listed and removed', async () => {
   const hello = { ...plainHello, name: 'greeting' }
   const bad = await ask('POST', '/admin/templates', admin, { data: [hello, { name: 'X' }] })
   expect([bad.status, errorOf(bad).details[0]?.path]).toEqual([400, expect.stringContaining('data[1]')])
@@ -363,7 +363,7 @@ describe('contacts', () => {
     service.api.as(admin).post(`/contacts/import${query}`, text, { 'content-type': type })
   const page = z.object({ data: z.array(z.object({ id: z.number(), phone: z.string() })), next: z.string().nullable() })
 
-  test('are imported from a CSV, with the rows that were refused, and imported again without a change', async () => {
+  test('are imported from a CSV with refused rows reported, and importing them again changes nothing', async () => {
     const csv = 'name,phone,email\nAda,+44 7700 900301,ada@x.example\nBen,none,\nEve,+44 7700 900302,\n'
     const first = await import_('?tag=News', csv)
     expect(first.json).toMatchObject({
@@ -388,7 +388,7 @@ describe('contacts', () => {
   })
 
   test.each(['/contacts/import?tag=Slow', '/opt-outs/import'])(
-    'and lists are no longer taken in, however slowly they come, once the key is revoked: %s',
+    'are no longer imported once the key is revoked, however slowly they come: %s',
     async (path) => {
       const made_ = await ask('POST', '/admin/keys', admin, { permissions: ['contacts:write'] })
       const { id, key } = z.object({ data: z.object({ id: z.string(), key: z.string() }) }).parse(made_.json).data
@@ -413,7 +413,7 @@ describe('contacts', () => {
     },
   )
 
-  test('are created, changed and deleted, with one number for one contact', async () => {
+  test('are created, changed and deleted, one contact per number', async () => {
     const ivy = { phone: '+44 7700 900311', name: 'Ivy' }
     const added = await ask('POST', '/contacts', admin, ivy)
     const { id } = made.parse(added.json).data
@@ -434,7 +434,7 @@ describe('contacts', () => {
     expect(JSON.stringify(await stored(service.redis))).not.toContain('447700900312')
   })
 
-  test('are found by a part of a name, an email or a number, and all of them in pages, each once', async () => {
+  test('are found by part of a name, an email or a number, and listed in pages, each once', async () => {
     const rows = Array.from({ length: 700 }, (_, i) => `Person ${i},+4477009${String(10_000 + i)},p${i}@x.example`)
     const many = await import_('?tag=Many', `name,phone,email\n${rows.join('\n')}\n`)
     const { id: tag } = z.object({ data: z.object({ tag: z.object({ id: z.number() }) }) }).parse(many.json).data.tag

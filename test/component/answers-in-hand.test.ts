@@ -73,13 +73,13 @@ async function refusedWhileAnswering(word: string, ends: (n: number) => CallEnd)
   return { ids, sends: () => sends, records: await Promise.all(ids.map((id) => readMessage(world.redis, id))) }
 }
 
-test.each(WORDS)('what was sent is sent once, however Redis refuses to note it: %s', async (word) => {
+test.each(WORDS)('a sent message is sent once, whatever error Redis returns when it is recorded: %s', async (word) => {
   const { sends, records } = await refusedWhileAnswering(word, (n) => ({ kind: 'accepted', providerId: `p${n}` }))
   expect(records.map((record) => record?.state)).toEqual(['sent', 'sent', 'sent', 'sent', 'sent'])
   expect(sends()).toBe(5)
 })
 
-test.each(WORDS)('what WhatsApp holds has its held place, however Redis refuses to note it: %s', async (word) => {
+test.each(WORDS)('a held message has its held place, whatever error Redis returns meanwhile: %s', async (word) => {
   const { ids, records } = await refusedWhileAnswering(word, (n) => ({
     ...{ kind: 'accepted', providerId: `p${n}`, isHeld: true },
   }))
@@ -90,7 +90,7 @@ test.each(WORDS)('what WhatsApp holds has its held place, however Redis refuses 
   )
 })
 
-test('what failed fails, and what is to be tried again waits on its lane', async () => {
+test('refused messages fail, and those to be tried again wait on their lane', async () => {
   const undeliverable = {
     ...({ kind: 'answered', status: 400, readable: true, code: 131026, subcode: undefined } as const),
     ...{ text: 'Undeliverable.', retryAfterMs: undefined },
@@ -101,7 +101,7 @@ test('what failed fails, and what is to be tried again waits on its lane', async
   expect(records.map((record) => record?.state)).toEqual(['failed', 'queued', 'failed', 'queued', 'failed'])
 })
 
-test('a fault that is no trouble of Redis is not tried again', async () => {
+test('an error that does not come from Redis is not retried', async () => {
   let tries = 0
   const broken = untilWritten(redis, async () => {
     tries += 1

@@ -106,12 +106,12 @@ describe('a batch', () => {
     for (const each of to) expect(ledger.split(`"${each}"`)).toHaveLength(2)
   })
 
-  test('of a thousand messages is taken, all with ids of their own', async () => {
+  test('of a thousand messages is accepted, each with its own id', async () => {
     const results = await resultsOf(Array.from({ length: 1_000 }, () => image('+491700000004')))
     expect(new Set(results.map(({ id }) => id)).size).toBe(1_000)
   })
 
-  test('lets bad items harm no other, and says of each what is wrong with it', async () => {
+  test('lets bad items harm no other, and reports for each what is wrong', async () => {
     const results = await resultsOf([
       image('+491700000005'),
       image('12'),
@@ -143,14 +143,14 @@ describe('a batch', () => {
     expect(results.every(({ id, error }) => (id === undefined) !== (error === undefined))).toBe(true)
   })
 
-  test('of nothing but bad items queues nothing and is answered all the same', async () => {
+  test('of nothing but bad items queues nothing and still gets an answer', async () => {
     const before = await jobsOf(tenant.partnerLane)
     const results = await resultsOf([image('12'), { to: 7 }])
     expect(results.map(({ error }) => error?.code)).toEqual(['invalid_request', 'invalid_request'])
     expect(await jobsOf(tenant.partnerLane)).toBe(before)
   })
 
-  test('takes items that are no objects for bad items', async () => {
+  test('treats items that are not objects as bad items', async () => {
     const { json } = await post([image('+491700000007'), 'hello', null, 7, []])
     const { results } = answerSchema.parse(json)
     expect(results.map(({ id }) => id !== undefined)).toEqual([true, false, false, false, false])
@@ -169,7 +169,7 @@ describe('a request is refused whole', () => {
     expect(errorOf(answer).details).toEqual([{ path: 'messages', message: sentence }])
   })
 
-  test('over 4 MB, but not below', async () => {
+  test('over 4 MB, but not at 4 MB', async () => {
     const item = image('+491700000008', { note: 'x'.repeat(4_000) })
     const count = Math.floor((4 * 1_024 * 1_024 - 100) / (JSON.stringify(item).length + 1))
     expect((await post(Array.from({ length: Math.min(count, 1_000) }, () => item))).status).toBe(200)
@@ -177,7 +177,7 @@ describe('a request is refused whole', () => {
     expect((await post(Array.from({ length: 1_000 }, () => larger))).status).toBe(413)
   })
 
-  test('without a key, with one in the body, with one that may only look up', async () => {
+  test('without a key, with a key in the body, with a key that may only look up', async () => {
     const messages = [image('+491700000009')]
     expect((await service.post(path, { messages })).status).toBe(401)
     expect((await service.post(path, { messages, api_key: tenant.apiKey })).status).toBe(401)
@@ -189,7 +189,7 @@ describe('a request is refused whole', () => {
 describe('with an Idempotency-Key', () => {
   const key = (name: string) => ({ 'idempotency-key': name })
 
-  test('the same batch has the same ids and makes no second message, also when two come at once', async () => {
+  test('the same batch gets the same ids and makes no second message, also when two come at once', async () => {
     const messages = [image('+491720000001'), image('12'), update('+491720000002', tenant.cloudNumber)]
     const before = (await jobsOf(tenant.partnerLane)) + (await jobsOf(tenant.cloudLane))
     const answers = await Promise.all(Array.from({ length: 20 }, () => resultsOf(messages, key('batch-1'))))
@@ -199,7 +199,7 @@ describe('with an Idempotency-Key', () => {
     expect((await jobsOf(tenant.partnerLane)) + (await jobsOf(tenant.cloudLane))).toBe(before + 2)
   })
 
-  test('another body is refused, and so is a key that is too long', async () => {
+  test('another body is refused, and so is an Idempotency-Key that is too long', async () => {
     await resultsOf([image('+491720000003')], key('batch-2'))
     const reused = await post([image('+491720000004')], key('batch-2'))
     expect([reused.status, errorOf(reused).code]).toEqual([422, 'idempotency_key_reused'])
@@ -212,7 +212,7 @@ describe('with an Idempotency-Key', () => {
     expect(parseMessageId(theirs[0]?.id ?? '')?.lane).toBe(other.partnerLane)
   })
 
-  test('what a crash kept from being added is added by the repeat, under the id it was to have', async () => {
+  test('items that a crash kept from being added are added by the repeat, under their reserved ids', async () => {
     const messages = Array.from({ length: 5 }, (_, i) => image(`+49172000001${i}`))
     const first = await resultsOf(messages, key('batch-4'))
     const [lost = '', kept = ''] = [first[3]?.id, first[0]?.id]
@@ -226,7 +226,7 @@ describe('with an Idempotency-Key', () => {
     expect(await jobsOf(tenant.partnerLane)).toBe(before)
   })
 
-  test('an item that was refused stays refused, although it would be taken by now', async () => {
+  test('a refused item stays refused, even if it would be accepted by now', async () => {
     const soon = { ...template, name: 'soon_there' }
     const body = { ...update('+491720000020', tenant.partnerNumber) }
     const messages = [{ ...body, template: { ...body.template, name: 'soon_there' } }, image('+491720000021')]

@@ -47,7 +47,7 @@ async function control(order: object): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-test('a message that alone draws such an answer pauses its sender once, and fails after the resume', async () => {
+test('a message that alone gets such an answer pauses its sender once, and fails after the resume', async () => {
   const tenant = await service.addTenant()
   const bad = await sendTo(service, tenant, TOKEN_EXPIRED)
   await isPaused(tenant)
@@ -86,7 +86,7 @@ test('a sender that is blocked again after a resume is paused again at once, and
   for (const id of ids) await reaches(service, tenant, id, 'read', 30_000)
 })
 
-test('a sender is paused as well when WhatsApp takes every message and says only later that it cannot be billed', async () => {
+test('a sender is also paused when WhatsApp accepts every message and reports only later that it cannot be billed', async () => {
   const tenant = await service.addTenant({ defaultProvider: 'cloud-api' })
   await control({ behaviour: 'payment-issue' })
   const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => sendTo(service, tenant, `+4917000032${i + 10}`)))
@@ -110,7 +110,7 @@ test('a sender is paused as well when WhatsApp takes every message and says only
   expect((await cloud())?.paused).toBe(false)
 })
 
-test('the log names lane, code and sentence of a sender that is blocked, without numbers and tokens', async () => {
+test('the log has lane, code and sentence of a blocked sender, without numbers and tokens', async () => {
   const found = lines.find(({ msg }) => msg === 'sender.blocked')
   expect(found).toMatchObject({ code: '190', sentence: expect.stringContaining('code 190') })
   expect(String(found?.sentence)).not.toMatch(/\d{5}/)

@@ -235,7 +235,7 @@ describe('500 for', () => {
     for (const secret of [SECRET_TEXT, owner.all, '491700000123']) expect(logged.join('')).not.toContain(secret)
   })
 
-  test('the list of workers, and readiness says so without hanging', async () => {
+  test('the list of workers, and readiness fails without hanging', async () => {
     const { redis } = service
     await workersHeardOf(redis).ruin('x')
     expect((await inspect(`${producer.url}/readyz`)).status).toBe(500)

@@ -49,7 +49,7 @@ async function withLane(
 
 const nextOf = async (worker: Worker): Promise<string | undefined> => (await worker.getNextJob('token'))?.id
 
-test('jobs that wait stand in a list, the next one last, and prioritized ones after them in order of their coming', () =>
+test('waiting jobs are in a list, the next one last, and prioritized ones after them in the order they came', () =>
   withLane(async (lane, queue, worker) => {
     const { waiting, prioritized, active } = laneBacklogKeys(lane)
     for (const jobId of ['p1', 'p2']) await queue.add('send', {}, { jobId, priority: PRIORITY })
@@ -66,13 +66,13 @@ test('jobs that wait stand in a list, the next one last, and prioritized ones af
     expect(await redis.lrange(active, 0, '-1')).toEqual(['p1', 'w2', 'w1'])
   }))
 
-test('jobs are prioritized up to the last priority that there is', () =>
+test('jobs can have every priority up to the highest number', () =>
   withLane(async (_lane, queue) => {
     await queue.add('send', {}, { jobId: 'last', priority: LAST_PRIORITY })
     await expect(queue.add('send', {}, { priority: LAST_PRIORITY + 1 })).rejects.toThrow('Priority')
   }))
 
-test('what the next check takes from a dead worker stands in a set of its own', async () => {
+test('jobs that the next check takes from a dead worker are in a set of their own', async () => {
   const name = '{stalled-layout}'
   const queue = openQueue(redis, name, INTAKE_PREFIX)
   const worker = new Worker(name, null, { connection: redis, prefix: INTAKE_PREFIX })
@@ -86,7 +86,7 @@ test('what the next check takes from a dead worker stands in a set of its own', 
   }
 })
 
-test('what counts prioritized jobs stands where it is looked for', () =>
+test('the counter of prioritized jobs is where it is expected', () =>
   withLane(async (lane, queue, worker) => {
     const counter = laneCounterKey(lane)
     await queue.add('send', {}, { jobId: 'p1', priority: PRIORITY })
@@ -97,7 +97,7 @@ test('what counts prioritized jobs stands where it is looked for', () =>
     expect(await redis.exists(counter)).toBe(0)
   }))
 
-test('a job that is taken off its list, and its hash with it, is as if it had never been added', () =>
+test('a job removed from its list together with its hash is as if it had never been added', () =>
   withLane(async (lane, queue, worker) => {
     const { waiting, prioritized } = laneBacklogKeys(lane)
     for (const jobId of ['p1', 'p2']) await queue.add('send', {}, { jobId, priority: PRIORITY })
@@ -110,7 +110,7 @@ test('a job that is taken off its list, and its hash with it, is as if it had ne
     expect(await nextOf(worker)).toBe('w1')
   }))
 
-test('a job is a hash with its name and its data as JSON, and adding its id again leaves it as it is', () =>
+test('a job is a hash with its name and its data as JSON, and adding its id again does not change it', () =>
   withLane(async (lane, queue) => {
     await queue.add('send', { a: 1 }, { jobId: 'one' })
     await queue.add('send', { a: 2 }, { jobId: 'one' })
@@ -120,7 +120,7 @@ test('a job is a hash with its name and its data as JSON, and adding its id agai
     expect(await redis.llen(laneBacklogKeys(lane).waiting)).toBe(1)
   }))
 
-test('a delayed job stands under the time when it is due', () =>
+test('a delayed job is stored under the time when it is due', () =>
   withLane(async (lane, queue) => {
     const before = Date.now()
     await queue.add('send', {}, { jobId: 'later', delay: 60_000 })
@@ -129,7 +129,7 @@ test('a delayed job stands under the time when it is due', () =>
     expect(delayedUntil(score)).toBeLessThan(Date.now() + 60_001)
   }))
 
-test('only a job that failed for good has a reason, and stands among the dead letters under the time of that', () =>
+test('only a job that failed for good has a reason, and it is in the failed set under the time of its failure', () =>
   withLane(async (lane, queue, worker) => {
     const before = Date.now()
     await queue.add('send', {}, { jobId: 'dead' })
@@ -147,7 +147,7 @@ test('only a job that failed for good has a reason, and stands among the dead le
     expect(await redis.lrange(laneBacklogKeys(lane).waiting, 0, '-1')).toEqual(['dead'])
   }))
 
-test('a queue says that it is paused in its hash, and its jobs stay on the list where they are', () =>
+test('a paused queue is marked in its hash, and its jobs stay in their list', () =>
   withLane(async (lane, queue, worker) => {
     await queue.add('send', {}, { jobId: 'one' })
     expect(await redis.hexists(laneMetaKey(lane), 'paused')).toBe(0)
@@ -160,7 +160,7 @@ test('a queue says that it is paused in its hash, and its jobs stay on the list 
     expect(await nextOf(worker)).toBe('one')
   }))
 
-test('a queue of no lane has its waiting jobs and its delayed ones where those of a lane are', async () => {
+test('a queue that is no lane has its waiting and delayed jobs under the same names as a lane', async () => {
   const queue = openQueue(redis, 'shared', sharedQueuePrefix('shared'))
   await queue.add('job', {}, { jobId: 'w1' })
   await queue.add('job', {}, { jobId: 'd1', delay: 60_000 })
@@ -169,7 +169,7 @@ test('a queue of no lane has its waiting jobs and its delayed ones where those o
   await queue.close()
 })
 
-test('a delay counts from the time that a job is said to be of', () =>
+test('a delay counts from the timestamp given with the job', () =>
   withLane(async (lane, queue) => {
     const timestamp = Date.now() - 3_600_000
     await queue.add('send', {}, { jobId: 'late', timestamp, delay: Date.now() - timestamp + 60_000 })
@@ -177,7 +177,7 @@ test('a delay counts from the time that a job is said to be of', () =>
     expect(Math.abs(delayedUntil(score ?? '') - Date.now() - 60_000)).toBeLessThan(30_000)
   }))
 
-test('there are no other lists of a queue than those that Laneway looks at', () =>
+test('a queue has no lists other than those that Laneway reads', () =>
   withLane(async (lane, queue, worker) => {
     await queue.add('send', {}, { jobId: 'p1', priority: PRIORITY })
     await queue.add('send', {}, { jobId: 'd1', delay: 60_000 })

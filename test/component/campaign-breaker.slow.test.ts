@@ -33,7 +33,7 @@ const nothingIsInFlight = (id: string) =>
     return progress.sending === 0 ? progress : undefined
   }, 'nothing is in flight')
 
-test('messages without proof count at once, not only when their wait for evidence is over', async () => {
+test('messages without proof count at once, not only after their wait for evidence', async () => {
   product.state.answer = (call, to) => (call % 5 < 2 ? graphError(500, 131000) : accepted(call, to))
   const id = await started(2_000)
   const { reason, progress, slow } = await pausesItself(id)
@@ -45,7 +45,7 @@ test('messages without proof count at once, not only when their wait for evidenc
   await service.move(id, 'cancel')
 })
 
-test('a campaign whose people cannot be reached for reasons of their own goes on', async () => {
+test('a campaign goes on when people cannot be reached for reasons of their own', async () => {
   const codes = [131049, 131026, 130472, 131050]
   product.state.answer = (call, to) =>
     call % 5 < 2 ? graphError(400, codes[call % codes.length] ?? 0) : accepted(call, to)
@@ -54,7 +54,7 @@ test('a campaign whose people cannot be reached for reasons of their own goes on
   expect(progress).toMatchObject({ failed: 120, sent: 180 })
 })
 
-describe('a code that concerns the template pauses the campaign at once, and nobody is lost by it', () => {
+describe('a code about the template pauses the campaign at once, and no recipient is lost', () => {
   test.each([132001, 131063])('%i, from the first message on', async (code) => {
     product.state.answer = () => graphError(400, code)
     const id = await started(300)
@@ -71,7 +71,7 @@ describe('a code that concerns the template pauses the campaign at once, and nob
     expect(done.progress).toMatchObject({ failed: 0, sent: 300 })
   })
 
-  test('in its midst', async () => {
+  test('in the middle', async () => {
     product.state.answer = (call, to) => (call > 200 ? graphError(404, 132001) : accepted(call, to))
     const id = await started(600)
     await service.reaches(id, 'paused', 20_000)
@@ -81,7 +81,7 @@ describe('a code that concerns the template pauses the campaign at once, and nob
   })
 })
 
-test('a parameter that is refused several times in a row pauses the campaign, and loses a handful of people', async () => {
+test('a parameter that is refused several times in a row pauses the campaign, which loses a handful of people', async () => {
   product.state.answer = (call, to) => (call > 100 ? graphError(400, 100, 'bad') : accepted(call, to))
   const id = await started(600)
   const { reason } = await service.reaches(id, 'paused', 20_000)
@@ -95,13 +95,13 @@ test('a parameter that is refused several times in a row pauses the campaign, an
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed, sent: 600 - Number(failed) })
 })
 
-test('a parameter that is refused for one person in ten does not pause it', async () => {
+test('a parameter that is refused for one person in ten does not pause the campaign', async () => {
   product.state.answer = (call, to) => (call % 10 === 0 ? graphError(400, 100, 'bad') : accepted(call, to))
   const id = await started(300)
   expect((await service.reaches(id, 'done')).progress).toMatchObject({ failed: 30, sent: 270 })
 })
 
-test('a campaign whose provider answers with pages of something else has no rate, and says where to look', async () => {
+test('a campaign whose provider answers with web pages shows no rate, and says where to look', async () => {
   const queues = openLaneQueues(service.redis)
   const { redis, lane } = service
   product.state.answer = () => ({ status: 403, body: '<html>blocked</html>' })
@@ -121,7 +121,7 @@ test('a campaign whose provider answers with pages of something else has no rate
   await queues.close()
 })
 
-test('a campaign whose lane stands says why and until when, and counts that time', async () => {
+test('a campaign on a stopped lane shows why and until when, and counts that time', async () => {
   const queues = openLaneQueues(service.redis)
   const { redis, lane } = service
   const id = await started(400)

@@ -97,11 +97,11 @@ describe('a claim', () => {
     expect(await readCounts(redis, campaign)).toEqual({})
   })
 
-  test('is stopped for a campaign that is not kept any more', async () => {
+  test('is stopped for a campaign whose record is gone', async () => {
     expect(await claim(redis, newId(), 'A1', message(987_654), times)).toMatchObject({ verdict: 'stopped' })
   })
 
-  test('of a message that waits for another try waits on while paused, and cancels it once the campaign is', async () => {
+  test('of a message to be tried again is stopped while the campaign is paused, and cancels the message once it is cancelled', async () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
@@ -120,7 +120,7 @@ describe('a claim', () => {
     expect(await readCounts(redis, campaign)).toEqual({ cancelled: 1 })
   })
 
-  test('is granted after the end for a message that a person has queued again', async () => {
+  test('is granted after the end of the campaign for a message that a person has requeued', async () => {
     const campaign = await campaignIn('check', 'pass', 'start')
     const id = newId()
     await claim(redis, id, 'A1', message(campaign.number), times)
@@ -156,7 +156,7 @@ describe('a claim of a place of the list', () => {
       times,
     )
 
-  test('is granted to one attempt, again if that asks again, and to no other, which leaves all as it is', async () => {
+  test('is granted to one attempt, also when that attempt asks again, and to no other', async () => {
     const { campaign, id } = await placeOfRunning()
     for (const answer of [SENT, SENT]) {
       expect(await claimPlace(id, campaign.number, 'A1')).toMatchObject([answer])
@@ -166,7 +166,7 @@ describe('a claim of a place of the list', () => {
     expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
   })
 
-  test('is granted to nobody once its record is gone, since the campaign knows that it was claimed', async () => {
+  test('is granted to nobody once the record is gone, since the campaign has noted the claim', async () => {
     const { campaign, id } = await placeOfRunning()
     expect(await claimPlace(id, campaign.number, 'A1')).toMatchObject([SENT])
     await messageRecord(redis, id).remove()
@@ -174,7 +174,7 @@ describe('a claim of a place of the list', () => {
     expect(await readMessage(redis, id)).toBeUndefined()
   })
 
-  test('is granted once to two attempts that have it in one step', async () => {
+  test('is granted once to two attempts in the same step', async () => {
     const { campaign, id } = await placeOfRunning()
     expect(await claimPlace(id, campaign.number, 'A1', 'A2')).toMatchObject([SENT, TAKEN])
     expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
@@ -193,7 +193,7 @@ describe('messages that wait for another try', () => {
   }
   const lifecycle = () => ({ redis, queue, retentionMs: KEEP_MS })
 
-  test('are looked at at once when their campaign is resumed', async () => {
+  test('are picked up at once when their campaign is resumed', async () => {
     const { campaign, id } = await waiting()
     await pauseCampaign(lifecycle(), campaign, 'lunch')
     expect(Number(await queuedAgainOn(redis, LANE).timeOf(id.ulid))).toBeGreaterThan(Date.now())
@@ -209,7 +209,7 @@ describe('messages that wait for another try', () => {
   })
 })
 
-test('the counts are what the records say, also of those that say nothing about the campaign, whatever steps are taken', async () => {
+test('the counts match the records after any steps, also with records that do not mention the campaign', async () => {
   const kinds = [
     'claim',
     'sent',
@@ -260,7 +260,7 @@ test('the counts are what the records say, also of those that say nothing about 
   )
 })
 
-describe('of those without proof, those that a worker died with', () => {
+describe('messages in doubt because of a worker', () => {
   async function begun() {
     const campaign = await campaignIn('check', 'pass')
     await moveCampaign(redis, campaign, 'start', KEEP_MS, { begins: true })
@@ -270,7 +270,7 @@ describe('of those without proof, those that a worker died with', () => {
     return { campaign, id, lost }
   }
 
-  test('are counted by themselves, until it is known what became of them', async () => {
+  test('are counted apart until their outcome is known', async () => {
     const { campaign, id, lost } = await begun()
     await setUnconfirmed(redis, id, 'A1', { problem: workerLost, evidenceMs: 0 })
     expect(await lost()).toBe(1)
@@ -280,14 +280,14 @@ describe('of those without proof, those that a worker died with', () => {
     expect(await lost()).toBe(0)
   })
 
-  test('are also those that another worker found in its hand', async () => {
+  test('include those that another worker found already claimed', async () => {
     const { campaign, id, lost } = await begun()
     expect(await claim(redis, id, 'A2', message(campaign.number), times)).toMatchObject({ verdict: 'in_doubt' })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
     expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
   })
 
-  test('are also those whose answer a worker could not read in time because it stood still itself', async () => {
+  test('include those whose answer a worker read too late because its process stood still', async () => {
     const { id, lost } = await begun()
     const outcome = outcomeOf({ kind: 'unanswered', cause: WORKER_LATE })
     if (outcome.kind !== 'unconfirmed') expect.unreachable()
@@ -309,7 +309,7 @@ describe('of those without proof, those that a worker died with', () => {
     expect(await mostFrequentCode(redis, campaign)).toBe('a parameter is not valid (code 100)')
   })
 
-  test('are not those that the provider left without an answer', async () => {
+  test('do not include those that the provider left without an answer', async () => {
     const { campaign, id, lost } = await begun()
     await setUnconfirmed(redis, id, 'A1', { problem, evidenceMs: 0 })
     await resolveUnconfirmed(redis, id, 'A1', 'never', 1)
@@ -318,7 +318,7 @@ describe('of those without proof, those that a worker died with', () => {
 })
 
 describe('a move', () => {
-  test('that the state does not allow, or that is of another epoch, changes nothing', async () => {
+  test('that the state does not allow, or that belongs to another epoch, changes nothing', async () => {
     const id = await campaignIn('check')
     const before = await campaignRecord(redis, id).fields()
     expect(await moveCampaign(redis, id, 'start', KEEP_MS)).toEqual({ kind: 'refused', state: 'checking', epoch: 0 })
@@ -327,7 +327,7 @@ describe('a move', () => {
     expect(await moveCampaign(redis, { lane: LANE, number: 987_654 }, 'start', KEEP_MS)).toEqual({ kind: 'missing' })
   })
 
-  test('to an end sets a term to the record and its counts', async () => {
+  test('to an end state sets an expiry on the record and its counts', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     await claim(redis, newId(), 'A1', message(id.number), times)
     await moveCampaign(redis, id, 'finish', KEEP_MS)
@@ -342,7 +342,7 @@ describe('a move', () => {
 describe('a round', () => {
   const say = { rate: 1, pace: undefined }
 
-  test('moves the cursor for one of two that saw the same, and ends a fan-out of an old epoch', async () => {
+  test('moves the cursor for one of two that read the same place, and ends a fan-out of an old epoch', async () => {
     const id = await campaignIn('check', 'pass')
     const started = await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     const epoch = started.kind === 'missing' ? 0 : started.epoch
@@ -352,7 +352,7 @@ describe('a round', () => {
     expect((await findCampaign(redis, id))?.next).toBe(250)
   })
 
-  test('tells once of each recipient that was accepted, however often a resume sends the cursor back', async () => {
+  test('counts each recipient as accepted once, however often a resume moves the cursor back', async () => {
     let accepted = 0
     const nobody = () => undefined
     observe(redis, {
@@ -385,7 +385,7 @@ describe('a round', () => {
     expect(await advanceFanOut(redis, id, 0, say)).toBeUndefined()
   })
 
-  test('keeps others from taking over, and silence lets exactly one', async () => {
+  test('keeps others from taking over, and without one exactly one other takes over', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     expect(await takeOver(redis, id, SILENT_MS)).toMatchObject({ kind: 'on' })
     await campaignRecord(redis, id).change({ beat: 0 })
@@ -393,14 +393,14 @@ describe('a round', () => {
     expect(taken.filter(({ kind }) => kind === 'taken')).toEqual([{ kind: 'taken', epoch: 1 }])
   })
 
-  test('of somebody whose heartbeat has moved since it was last seen is not taken over, however old it is', async () => {
+  test('is not taken over while its heartbeat has moved since the last look, however old it is', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     await campaignRecord(redis, id).change({ beat: 7 })
     expect(await takeOver(redis, id, 1_000, '6')).toEqual({ kind: 'on', heartbeat: '7' })
     expect(await takeOver(redis, id, 1_000, '7')).toEqual({ kind: 'taken', epoch: 1 })
   })
 
-  test('of a fan-out that was taken over while it fed leaves the cursor to the other one', async () => {
+  test('of a fan-out that was taken over while it fed leaves the cursor to the new one', async () => {
     const id = await campaignIn('check', 'pass')
     await moveCampaign(redis, id, 'start', KEEP_MS, { begins: true })
     await campaignRecord(redis, id).change({ beat: 0 })

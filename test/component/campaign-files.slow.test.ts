@@ -53,7 +53,7 @@ const checked = (name: string) =>
   }, `${name} is checked`)
 
 describe('of two uploads at once', () => {
-  test('the first that is whole wins, the other is refused with 409, and the record names a file that is there', async () => {
+  test('the first complete one wins, the other is refused with 409, and the record names a file that exists', async () => {
     const id = await service.create({ rows: {} })
     let goOn = () => {}
     const waits = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ describe('of two uploads at once', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('a preflight takes none away that is under way', async () => {
+  test('a preflight removes no upload that is under way', async () => {
     const id = await service.create({ rows: {} })
     await service.upload(id, 'phone,name\n4915201000001,Ann\n')
     const campaign = await service.record(id)
@@ -112,7 +112,7 @@ describe('of two uploads at once', () => {
   })
 })
 
-test('what a crash has left in a folder is removed after a day, and what is named or young is not', async () => {
+test('what a crash left in a folder is removed after a day; files that are named in a record or young stay', async () => {
   const id = await service.create({ rows: {} })
   await service.upload(id, 'phone,name\n4915201000001,Ann\n')
   const folder = folderOf(id)
@@ -136,7 +136,7 @@ describe('a body that is streamed', () => {
   const requestWith = (socket: { bytesRead: number }, pieces: () => AsyncIterator<Buffer>) =>
     Object.assign(Object.create({}), { socket, iterator: pieces })
 
-  test('may take longer than any limit while it comes', async () => {
+  test('may take longer than any time limit as long as data comes', async () => {
     const socket = { bytesRead: 0 }
     async function* pieces() {
       for (let i = 0; i < 8; i += 1) {
@@ -150,7 +150,7 @@ describe('a body that is streamed', () => {
     expect(read.join('')).toBe('xxxxxxxx')
   })
 
-  test('is given up with 408 when a byte comes now and then', async () => {
+  test('is refused with 408 when only a byte comes now and then', async () => {
     const socket = { bytesRead: 0 }
     async function* pieces() {
       for (;;) {
@@ -165,7 +165,7 @@ describe('a body that is streamed', () => {
     await expect(readAll()).rejects.toMatchObject({ status: 408, code: 'too_slow' })
   })
 
-  test('is given up with 408 once nothing comes any more', async () => {
+  test('is refused with 408 once nothing comes any more', async () => {
     async function* pieces() {
       yield Buffer.from('x')
       await new Promise(() => {})
@@ -176,7 +176,7 @@ describe('a body that is streamed', () => {
   })
 })
 
-test('of rows that are refused early the rest is read, and the connection goes on being used', async () => {
+test('the rest of an upload that is refused early is read, and the connection stays usable', async () => {
   const id = await service.create({ rows: {} })
   const body = `phone,name\n\u00E9\n${'x'.repeat(100_000)}`
   const bytes = Buffer.concat([Buffer.from(body), Buffer.from([0xe9]), Buffer.alloc(800_000, 'x')])
@@ -211,11 +211,11 @@ describe('a person in an uploaded file', () => {
     return found
   }
 
-  test('is found in its first line, also behind a byte order mark', async () => {
+  test('is found in its first line, also after a byte order mark', async () => {
     expect(await inFile('\uFEFF{"phone":"4915201000001"}\n{"phone":"4915201000002"}\n')).toMatchObject([{ offset: 0 }])
   })
 
-  test('is found behind a line of many megabytes as soon as the file is read', async () => {
+  test('is found after a line of many megabytes, in the time that reading the file takes', async () => {
     const long = `{"name":"${'x'.repeat(64 * 1024 * 1024)}"}\n`
     const begun = performance.now()
     expect(await inFile(`${long}{"phone":"+4915201000001"}`)).toEqual([{ offset: long.length, length: 26 }])
@@ -224,7 +224,7 @@ describe('a person in an uploaded file', () => {
   })
 })
 
-test('a person who is in all rows of a file is erased from each', async () => {
+test('a person who is in every row of a file is erased from each', async () => {
   const id = await service.create({ rows: {} })
   // Twice the piece in which a file is read.
   const rows = 5_000
@@ -261,7 +261,7 @@ describe('a file of rows', () => {
   test.each([
     ['csv', `phone,name${',c'.repeat(900)}\n${'1\n'.repeat(MANY)}`],
     ['ndjson', '{"phone":"1"}\n'.repeat(MANY)],
-  ])('of many short rows (%s) lets everything else have its turn', async (format, rows) => {
+  ])('of many short rows (%s) lets everything else take its turn', async (format, rows) => {
     const id = { lane: 1, number: 999_999 }
     const folder = join(service.config.dataDir, campaignFolder(id))
     mkdirSync(folder, { recursive: true })
@@ -284,7 +284,7 @@ describe('a file of rows', () => {
     expect(most).toBeLessThanOrEqual(600)
   })
 
-  test('that nobody of can be sent to takes little room: the first 10,000 are explained, the others counted', async () => {
+  test('in which nobody can be sent to takes little room: the first 10,000 are explained, the others counted', async () => {
     await service.startWorker()
     const { id, preflight } = await check('{"phone":"1"}\n'.repeat(12_000), 'application/x-ndjson')
     expect(preflight?.refused.number).toBe(12_000)
@@ -312,7 +312,7 @@ describe('a preflight', () => {
   })
   const never = new AbortController().signal
 
-  test('whose worker died three times blocks the campaign with the reason, and may be asked for once more', async () => {
+  test('whose worker died three times blocks the campaign with the reason, and may be requested once more', async () => {
     const { id, epoch } = await inChecking()
     await notePreflightStarts(service.redis, { ...idOf(id), epoch }, 3)
     expect(await preflight(deps(), idOf(id), epoch, never)).toBe('over')
@@ -324,7 +324,7 @@ describe('a preflight', () => {
     expect((await checked(id)).state).toBe('ready')
   })
 
-  test('that is to stop goes back to the queue at once, which counts as no death, and leaves no file', async () => {
+  test('that is asked to stop goes back to the queue at once, counts as no death, and leaves no file', async () => {
     const { id, epoch } = await inChecking()
     const stopping = new AbortController()
     const ends = preflight(deps(), idOf(id), epoch, stopping.signal)
@@ -336,7 +336,7 @@ describe('a preflight', () => {
     expect([filesOf(id), drafts()]).toEqual([[now?.rows_file], []])
   })
 
-  test('of a campaign whose record is broken takes it out of the hands of the workers', async () => {
+  test('of a campaign whose record is broken is dropped by the workers', async () => {
     const { id } = await inChecking()
     await campaignRecord(service.redis, idOf(id)).change({ definition: '{}' })
     await service.startWorker()

@@ -199,7 +199,7 @@ test(`whole lives of campaigns keep what is promised (seed ${SEED}, ${LIVES} liv
   )
 })
 
-test('a message that is thrown back, and whose job is then dead-lettered, ends failed', async () => {
+test('a message that was throttled and whose job then becomes a dead letter ends as failed', async () => {
   const life = await lives.begin(30)
   await life.feedTo(30)
   expect(await life.work(30, 'throttled')).toBe(30)

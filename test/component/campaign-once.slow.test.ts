@@ -45,7 +45,7 @@ describe('a campaign over HTTP', () => {
     expect((await listed()).length).toBe(before.length + 1)
   })
 
-  test('is another one without a key, with another key and for another account', async () => {
+  test('is another campaign without a key, with another key or for another account', async () => {
     const body = service.definition({ tags: [1] })
     const ids = [await service.create({ tags: [1] }), await service.create({ tags: [1] })]
     ids.push((await post('/campaigns', body, 'summer')).id ?? '', (await post('/campaigns', body, 'autumn')).id ?? '')
@@ -58,7 +58,7 @@ describe('a campaign over HTTP', () => {
     expect(other).toMatchObject({ status: 422, json: { error: { code: 'idempotency_key_reused' } } })
   })
 
-  test('that was not made because the process died is made by the repeat, under the id that the key stands for', async () => {
+  test('that was not made because the process died is made by the repeat, under the id reserved by the key', async () => {
     const body = service.definition({ tags: [1] })
     const { id = '' } = await post('/campaigns', body, 'crash 1')
     await recordOf(id).remove()
@@ -67,7 +67,7 @@ describe('a campaign over HTTP', () => {
     expect(await listed()).toContain(id)
   })
 
-  test('is the same as one that a job with the same key asks for', async () => {
+  test('is the same as one requested by a job with the same key', async () => {
     const body = { ...service.definition({}), recipients: { tags: [1] } }
     const { id } = await post('/campaigns', body, 'both ways')
     expect(await laneway.campaigns.create(body, { idempotencyKey: 'both ways' })).toBe(id)
@@ -96,7 +96,7 @@ describe('a new run for a class', () => {
     expect(await listed()).toEqual(before)
   })
 
-  test('is one run per key, also when the process died before it began', async () => {
+  test('is made once per key, also when the process died before the run began', async () => {
     await service.misbehave({ match: { wire: 'cloud' }, behaviour: 'invalid-parameter', count: 2 })
     const { tag } = await service.addPeople(2)
     const id = await service.ready({ tags: [tag] })
@@ -121,7 +121,7 @@ describe('a new run for a class', () => {
   })
 })
 
-test('asking for what is so already changes nothing, over HTTP as by a job; what makes no sense is refused', async () => {
+test('a move to the state that the campaign already has changes nothing, over HTTP or by a job; an impossible one is refused', async () => {
   const { tag } = await service.addPeople(5)
   const id = await service.ready({ tags: [tag] })
   await recordOf(id).change({ state: 'running' })
@@ -155,7 +155,7 @@ test('folders and contact lists are created once per key', async () => {
 })
 
 describe('the list of campaigns', () => {
-  test('is answered while drafts of 250 KB that an older version took are in it, a page at a time', async () => {
+  test('is answered page by page even when it has drafts of 250 KB from an older version', async () => {
     const count = 60
     const junk = JSON.stringify(Array.from({ length: 80_000 }, () => ({})))
     for (let i = 0; i < count; i += 1) {
@@ -180,13 +180,13 @@ describe('the list of campaigns', () => {
     expect((await page('limit=1000&state=scheduled')).ids).toEqual([])
   })
 
-  test('goes back ten thousand and no further', async () => {
+  test('goes back ten thousand campaigns and no further', async () => {
     const answer = await service.request('GET', '/campaigns?cursor=9007199254740991')
     expect([answer.status, answer.json().error.details[0].path]).toEqual([400, 'cursor'])
   })
 })
 
-test('a campaign is stored as it was read: known fields only, in the spelling that is compared', async () => {
+test('a campaign is stored as it was parsed: only known fields, in normalized spelling', async () => {
   const components = [{ type: 'body', parameters: [{ type: 'TEXT', text: { from: 'contact.name' } }] }]
   const template = { name: 'spring', language: { code: 'en_US' }, components }
   const id = await service.create({ tags: [1] }, { template })
@@ -194,7 +194,7 @@ test('a campaign is stored as it was read: known fields only, in the spelling th
   expect(stored).toEqual([{ type: 'BODY', parameters: [{ type: 'text', text: { from: 'contact.name' } }] }])
 })
 
-test('a job with a field that nobody knows is refused, in its own data as in its message and its campaign', async () => {
+test('a job with an unknown field is refused, be it in its data, its message or its campaign', async () => {
   const queue = await openIntakeQueue(service.server.url)
   const message = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'audio' }
   const audio = { link: 'https://files.example/a.ogg' }

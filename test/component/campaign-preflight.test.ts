@@ -30,7 +30,7 @@ const refusedLines = async (id: string) =>
   (await service.request('GET', `/campaigns/${id}/refused`)).text.trimEnd().split('\n').slice(1)
 
 describe('contacts', () => {
-  test('of several tags are taken once, in their order, without those of excluded tags and those without a name', async () => {
+  test('of several tags are taken once each, in order, without those of excluded tags and those without a name', async () => {
     const { redis, tenant } = service
     const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => createTag(redis, tenant.account, name)))
     const person = (n: number, name = `P${n}`) => ({ phone: `49151000000${n}`, name, email: '' })
@@ -58,7 +58,7 @@ describe('contacts', () => {
     ])
   })
 
-  test('that join the tag afterwards are not in the frozen list', async () => {
+  test('that join the tag later are not in the frozen list', async () => {
     const { tag } = await service.addPeople(5)
     const id = await service.ready({ tags: [tag] })
     await importContacts(service.redis, service.tenant.account, tag, [
@@ -67,7 +67,7 @@ describe('contacts', () => {
     expect((await service.show(id)).progress.total).toBe(5)
   })
 
-  test('that would come to their turn too late are counted', async () => {
+  test('whose turn would come after the validity are counted', async () => {
     const { tag } = await service.addPeople(2_000)
     // Long enough that some time is left when it is shown, however slow the machine is.
     const until = new Date(Date.now() + 150_000).toISOString()
@@ -80,7 +80,7 @@ describe('contacts', () => {
 })
 
 describe('uploaded rows', () => {
-  test('of a CSV file are read by their columns, each fault with its line', async () => {
+  test('of a CSV file are read by their columns, and each fault has its line', async () => {
     const id = await service.create({ rows: { phone: 'Mobile' } })
     const rows = [
       'name,Mobile,city',
@@ -108,7 +108,7 @@ describe('uploaded rows', () => {
     ])
   })
 
-  test('of which some are garbled are sent as they stand, with a warning that repeats none of them', async () => {
+  test('with garbled text are sent as they are, with a warning that quotes none of it', async () => {
     const id = await service.create({ rows: {} })
     const names = [
       'Ann',
@@ -140,7 +140,7 @@ describe('uploaded rows', () => {
     ])
   })
 
-  test('in an encoding that is named by a person are read in it, and one that nobody knows is refused', async () => {
+  test('are read in the encoding that a person names, and an unknown encoding is refused', async () => {
     const id = await service.create({ rows: {} })
     const arabic = Buffer.concat([Buffer.from('phone,name\n+447700900631,'), Buffer.from([0xe3, 0xcd, 0xe3, 0xcf])])
     const put = (encoding: string) =>
@@ -156,7 +156,7 @@ describe('uploaded rows', () => {
   test.each([
     ['text/csv', 'phone,pre\u0301nom\n+447700900641,Zoë\n'],
     ['application/x-ndjson', '{"phone":"+447700900641","pre\u0301nom":"Zoë"}\n'],
-  ])('of %s have the column of an accent that is written otherwise', async (type, rows) => {
+  ])('of %s match a column name whose accent is encoded differently', async (type, rows) => {
     const parameters = [{ type: 'text', text: { from: 'row.pr\u00e9nom' } }]
     const template = { name: 'spring', language: { code: 'en_US' }, components: [{ type: 'BODY', parameters }] }
     const id = await service.create({ rows: {} }, { template })
@@ -164,7 +164,7 @@ describe('uploaded rows', () => {
     expect((await service.checked(id)).preflight).toMatchObject({ recipients: 1, problems: [] })
   })
 
-  test('in which a quote is never closed are refused with the line, and the rows before them stay', async () => {
+  test('with a quote that is never closed are refused with the line, and the rows before it stay', async () => {
     const id = await service.create({ rows: {} })
     await service.upload(id, 'phone,name\n4915201000001,Ann\n')
     const before = (await service.record(id))?.rows_file
@@ -184,7 +184,7 @@ describe('uploaded rows', () => {
     ])
   })
 
-  test('of NDJSON may have numbers, and lines that are no objects are left out', async () => {
+  test('of NDJSON may have numbers, and lines that are not objects are left out', async () => {
     const id = await service.create({ rows: {} })
     const rows = [
       '{"phone":4915201000011,"name":"Ann"}',
@@ -199,7 +199,7 @@ describe('uploaded rows', () => {
     expect((await refusedLines(id)).map((line) => line.split(',')[0])).toEqual(['line 2', 'line 5'])
   })
 
-  test('without a column that the template needs block the campaign, by name', async () => {
+  test('without a column that the template needs block the campaign and name the column', async () => {
     const id = await service.create({ rows: { phone: 'mobile' } })
     await service.upload(id, 'phone,vorname\n4915201000001,Ann\n')
     const { state, preflight } = await service.checked(id)
@@ -217,7 +217,7 @@ describe('uploaded rows', () => {
     expect((await service.checked(id)).state).toBe('ready')
   })
 
-  test('with a column that the template needs twice block the campaign; twice a column that it does not need is fine', async () => {
+  test('with a needed column twice block the campaign; a column that is not needed may come twice', async () => {
     const id = await service.create({ rows: { phone: 'mobile' } })
     await service.upload(id, 'mobile,name, name,mobile\n4915201000001,Ann,Smith,4915201000002\n')
     const { state, preflight } = await service.checked(id)
@@ -229,7 +229,7 @@ describe('uploaded rows', () => {
     expect((await service.checked(id)).state).toBe('ready')
   })
 
-  test('that were not uploaded, of another type, or for a campaign of contacts are refused', async () => {
+  test('are refused when none were uploaded, the type is wrong, or the campaign is for contacts', async () => {
     const id = await service.create({ rows: {} })
     const early = await service.request('POST', `/campaigns/${id}/preflight`)
     expect({ status: early.status, code: early.json().error.code }).toEqual({ status: 400, code: 'no_rows' })
@@ -275,7 +275,7 @@ describe('a template that is imported again', () => {
     return service.ready({ tags: [tag] }, { template: { ...template, name: 'again' } })
   }
 
-  test.each(others)('with %s lets no campaign go on whose values fit the one before', async (_what, components) => {
+  test.each(others)('with %s stops campaigns whose values fit the old version', async (_what, components) => {
     const id = await readyAgain()
     await again(components)
     const started = await service.request('POST', `/campaigns/${id}/start`)
@@ -296,7 +296,7 @@ describe('a template that is imported again', () => {
     await resumeLane(service.redis, queues, service.lane)
   })
 
-  test('with another wording lets it go on', async () => {
+  test('with another wording lets them go on', async () => {
     const id = await readyAgain()
     await again([{ type: 'BODY', text: 'Hello {{1}}, spring has come.' }])
     await service.move(id, 'start')
@@ -304,8 +304,8 @@ describe('a template that is imported again', () => {
   })
 })
 
-describe('what stands in the way', () => {
-  test('is reported all at once: template unknown, nobody to send to', async () => {
+describe('what blocks a campaign', () => {
+  test('is reported all at once: unknown template, nobody to send to', async () => {
     const empty = await createTag(service.redis, service.tenant.account, 'empty')
     const unknown = { template: { name: 'winter', language: { code: 'de' }, components: [] } }
     const id = await service.create({ tags: [empty.id] }, unknown)
@@ -319,7 +319,7 @@ describe('what stands in the way', () => {
     expect([start.status, start.json().error.code]).toEqual([422, 'wrong_state'])
   })
 
-  test('may be tags that are not there, also among those that are left out', async () => {
+  test('may be tags that do not exist, also among the excluded ones', async () => {
     const { tag } = await service.addPeople(2)
     const id = await service.create({ tags: [tag, 98_765], except: [98_766] })
     const { state, preflight } = await service.checked(id)
@@ -331,7 +331,7 @@ describe('what stands in the way', () => {
     ])
   })
 
-  test('may be components that no recipient could have', async () => {
+  test('may be components that fit no recipient', async () => {
     const { tag } = await service.addPeople(3)
     const { template } = service.definition({ tags: [tag] })
     const two = [
@@ -344,7 +344,7 @@ describe('what stands in the way', () => {
     ])
   })
 
-  test('may come up after the preflight: a template that is paused by then is not sent', async () => {
+  test('may appear after the preflight: a template that is paused by then is not sent', async () => {
     const { tag } = await service.addPeople(3)
     const id = await service.ready({ tags: [tag] })
     const { account } = service.tenant
@@ -356,7 +356,7 @@ describe('what stands in the way', () => {
   })
 })
 
-test('a time is taken for the start only while its messages are valid', async () => {
+test('a campaign is scheduled only for a time at which its messages are still valid', async () => {
   const { tag } = await service.addPeople(60)
   const now = Date.now()
   const inMs = (ms: number) => new Date(now + ms).toISOString()
@@ -373,7 +373,7 @@ test('a time is taken for the start only while its messages are valid', async ()
 })
 
 describe('a definition', () => {
-  test('may have null for components, and for nothing that somebody may have wished', async () => {
+  test('may have null for components, but not where a value may have been intended', async () => {
     const template = { name: 'spring', language: { code: 'en_US' }, components: null }
     const id = await service.create({ rows: {} }, { template })
     expect(await service.show(id)).toMatchObject({ state: 'draft' })
@@ -382,7 +382,7 @@ describe('a definition', () => {
     expect([status, text]).toEqual([400, expect.stringContaining('valid_until')])
   })
 
-  test('that is wrong is refused with every fault', async () => {
+  test('that is wrong is refused with all its faults', async () => {
     const answer = await service.request('POST', '/campaigns', {
       sender: '',
       template: {
@@ -404,7 +404,7 @@ describe('a definition', () => {
     ])
   })
 
-  test('with a sender that the account has not is refused', async () => {
+  test('with a sender that the account does not have is refused', async () => {
     const answer = await service.request('POST', '/campaigns', {
       ...service.definition({ tags: [1] }),
       sender: '+49 170 0000000',
@@ -413,7 +413,7 @@ describe('a definition', () => {
   })
 })
 
-test("another account's campaign is not told apart from one that never was", async () => {
+test("another account's campaign gives the same answers as one that never existed", async () => {
   const { tag } = await service.addPeople(1)
   const id = await service.create({ tags: [tag] })
   const other = await service.addTenant()
@@ -434,7 +434,7 @@ test("another account's campaign is not told apart from one that never was", asy
   expect((await service.request('GET', '/campaigns', undefined, other.apiKey)).json().data).toEqual([])
 })
 
-test('who may only look cannot change, and who may only change cannot look', async () => {
+test('a key that may only look cannot change, and one that may only change cannot look', async () => {
   const { redis, tenant } = service
   const keyWith = async (permission: 'messages:read' | 'messages:send') =>
     (await createCredential(redis, tenant.account, [permission], Date.now())).secret

@@ -57,7 +57,7 @@ const providerIdOf = async (message: string): Promise<string> =>
     .object({ data: z.object({ provider_id: z.string() }) })
     .parse((await service.request('GET', `/messages/${message}`)).json()).data.provider_id
 
-test('each person counts once, for the latest campaign that reached them, unless they name a message of an earlier one', async () => {
+test('a reply counts for the latest campaign that reached the person, unless it quotes a message of an earlier one', async () => {
   const [ann, bob, cy, stranger] = ['4915201110001', '4915201110002', '4915201110003', '4915201119999']
   const first = await sentTo([ann, bob, cy])
   const second = await sentTo([ann, bob])
@@ -87,7 +87,7 @@ test('each person counts once, for the latest campaign that reached them, unless
   expect((await lines(first)).map((line) => line.replied)).toEqual([null, 'yes', 'yes'])
 })
 
-test('who writes several times at once answers the latest campaign with all of it, and no earlier one', async () => {
+test('several replies at once count as one answer to the latest campaign, and to no earlier one', async () => {
   const person = '4915201110006'
   const [first, second] = [await sentTo([person]), await sentTo([person])]
   await Promise.all(['Yes', 'please', 'and', 'thank', 'you', 'very', 'much'].map((text) => writes(person, { text })))
@@ -99,7 +99,7 @@ test('who writes several times at once answers the latest campaign with all of i
   expect(await replied(first)).toBe(0)
 })
 
-test('an answer to a message that is none of a campaign counts for none', async () => {
+test('an answer to a message outside any campaign counts for none', async () => {
   const person = '4915201110004'
   const id = await sentTo([person])
   await writes(person, { text: 'About the other', message_id: 'wamid.of-another' })

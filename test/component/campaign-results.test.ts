@@ -16,7 +16,7 @@ afterAll(() => service?.close())
 const [READ, SILENT, REFUSED] = ['15550100406', '15550100404', '15550100105']
 const lineSchema = z.looseObject({ recipient: z.string(), delivered: z.string().nullable() })
 
-test('what was read is delivered as well in the figures, the list, the export and the snapshot, and the states still add up', async () => {
+test('a read message also counts as delivered in figures, list, export and snapshot, and the states still add up', async () => {
   const id = await service.create({ rows: {} })
   await service.upload(id, `phone,name\n${[READ, SILENT, REFUSED].map((phone) => `${phone},Ann\n`).join('')}`)
   await service.checked(id)

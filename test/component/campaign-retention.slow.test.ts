@@ -55,7 +55,7 @@ describe.each([[200, 81]])('of %i people', (total, sent) => {
     expect((await life.describe()).progress).toMatchObject({ sent: total, queued: 0 })
   })
 
-  test('a campaign that lasts longer than its records, and is gone over again, sends to nobody twice', async () => {
+  test('a campaign that outlasts its records, and is gone through again, sends to nobody twice', async () => {
     life = await lives.begin(total)
     await sendUpTo(sent)
     await life.expire(all(total))
@@ -78,7 +78,7 @@ test('a job that outlived the record of its message sends nothing', async () => 
   await expectWhole()
 })
 
-test('a message whose record is gone before it was settled is unknown, in figures, export and lookup, and can be requeued', async () => {
+test('a message whose record expires before its outcome is unknown in figures, export and lookup, and can be requeued', async () => {
   life = await lives.begin(5)
   await life.feedTo(5)
   await life.work(2, 'unanswered')
@@ -107,7 +107,7 @@ test('a message whose record is gone before it was settled is unknown, in figure
 })
 
 describe('a dead letter', () => {
-  test('ends as failed, so that the campaign ends, and costs next to nothing until then', async () => {
+  test('ends as failed, so that the campaign ends', async () => {
     life = await lives.begin(120)
     await life.feedTo(WINDOW)
     await life.work(1, 'dead')
@@ -117,7 +117,7 @@ describe('a dead letter', () => {
     expect(first && (await readMessage(lives.redis, first))?.problem?.code).toBe('dead_letter')
   })
 
-  test('can be queued again once the campaign is done, and the figures follow', async () => {
+  test('can be requeued once the campaign is done, and the figures follow', async () => {
     life = await lives.begin(10)
     await life.feedTo(10)
     await life.work(2, 'dead')
@@ -130,7 +130,7 @@ describe('a dead letter', () => {
     await expectWhole()
   })
 
-  test('that somebody else keeps from ending does not make the fan-out spin', async () => {
+  test('that cannot be ended yet does not make the fan-out spin', async () => {
     life = await lives.begin(100)
     await life.feedTo(WINDOW)
     // A job that stands in no line.
@@ -146,7 +146,7 @@ describe('a dead letter', () => {
   })
 })
 
-test('people who waited in chunks of an earlier release are fed once the list is at its end', async () => {
+test('people waiting in chunks of an earlier release are fed at the end of the list', async () => {
   life = await lives.begin(40)
   await putChunks(lives.redis, life.lane, life.id.number)
   // That release had fed all of them.
@@ -158,7 +158,7 @@ test('people who waited in chunks of an earlier release are fed once the list is
   expect((await life.describe()).progress).toMatchObject({ sent: 40, queued: 0 })
 })
 
-test('what an ended campaign knows lives as long as the record of a message that is queued again', async () => {
+test('the data of an ended campaign lives as long as the record of a requeued message', async () => {
   life = await lives.begin(2)
   await life.feedTo(2)
   await life.work(1, 'failed')

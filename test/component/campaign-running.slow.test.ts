@@ -79,7 +79,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
   })
 
-  test('when another fan-out works at the same time', async () => {
+  test('when a second fan-out works at the same time', async () => {
     await rate(25)
     // More than a window of four seconds, so that fan-outs also overlap in the middle of the list.
     const { tag, phones } = await service.addPeople(150)
@@ -98,7 +98,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
     expect((await sentSince(before)).sort()).toEqual([...phones].sort())
   })
 
-  test('when the places that stood on the lane are lost', async () => {
+  test('when the places waiting on the lane are lost', async () => {
     // Slow enough that most still wait when it is looked, however late.
     await rate(50)
     const { tag, phones } = await service.addPeople(400)
@@ -115,7 +115,7 @@ describe('nobody is sent to twice and nobody is forgotten', () => {
 })
 
 describe('on a shared lane', () => {
-  test('a campaign that comes later is sent evenly with the first, and not behind it', async () => {
+  test('a campaign that starts later is sent evenly with the first, not after it', async () => {
     await rate(50)
     const [a, b] = [await service.addPeople(500), await service.addPeople(250)]
     const [first, second] = [await service.ready({ tags: [a.tag] }), await service.ready({ tags: [b.tag] })]
@@ -142,7 +142,7 @@ describe('on a shared lane', () => {
     expect((await sentSince(before)).sort()).toEqual([...a.phones, ...b.phones].sort())
   })
 
-  test('a transactional message overtakes all that waits of a campaign', async () => {
+  test('a transactional message overtakes all waiting campaign messages', async () => {
     await rate(40)
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
@@ -170,7 +170,7 @@ describe('on a shared lane', () => {
   })
 })
 
-describe('a campaign brakes by itself', () => {
+describe('a campaign slows down or pauses by itself', () => {
   test('when WhatsApp has paused its template', async () => {
     await rate(50)
     const { tag } = await service.addPeople(300)
@@ -190,7 +190,7 @@ describe('a campaign brakes by itself', () => {
     expect((await service.reaches(id, 'done')).progress.failed).toBe(0)
   })
 
-  test('when too many of its latest messages fail, and a person may let it go on', async () => {
+  test('when too many of its latest messages fail, and a person may resume it', async () => {
     await rate(50)
     const { tag } = await service.addPeople(400)
     const id = await service.ready({ tags: [tag] })
@@ -212,7 +212,7 @@ describe('a campaign brakes by itself', () => {
     expect(sumOf(done)).toBe(400)
   })
 
-  test('when a template is imported that is paused, and it cannot go on before that is mended', async () => {
+  test('when its template is imported as paused, and it cannot resume before that is fixed', async () => {
     await rate(50)
     const { redis, tenant } = service
     const importAs = (status: string) =>
@@ -246,7 +246,7 @@ describe('a campaign brakes by itself', () => {
     await cancel(id)
   })
 
-  test('to the pace that WhatsApp takes, and nobody is lost by that', async () => {
+  test('to the pace that WhatsApp accepts, and no recipient is lost', async () => {
     await rate(1_000)
     const { tag, phones } = await service.addPeople(250)
     const before = (await service.ledger()).length
@@ -307,7 +307,7 @@ describe('a class of recipients is resumed as a new run', () => {
     }
   })
 
-  test('without a message that failed when it was repeated in doubt: its first attempt may have gone out', async () => {
+  test('without a message whose repeat in doubt failed: its first attempt may have been sent', async () => {
     const { tag, phones } = await service.addPeople(10)
     await service.misbehave({ match: { to: phones[1] }, behaviour: 'reset-before-accepting', count: 1 })
     await service.misbehave({ match: { to: phones[2] }, behaviour: 'invalid-parameter', count: 1 })
@@ -323,7 +323,7 @@ describe('a class of recipients is resumed as a new run', () => {
     expect(await sentSince(before)).toEqual([phones[2]])
   })
 
-  test('but not of a campaign that runs', async () => {
+  test('but not from a campaign that still runs', async () => {
     await rate(50)
     const { tag } = await service.addPeople(200)
     const id = await service.ready({ tags: [tag] })
@@ -334,7 +334,7 @@ describe('a class of recipients is resumed as a new run', () => {
   })
 })
 
-test('a scheduled campaign starts at its time, also when workers were away then', async () => {
+test('a scheduled campaign starts at its time, also when no worker was running then', async () => {
   const { tag, phones } = await service.addPeople(20)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
@@ -349,7 +349,7 @@ test('a scheduled campaign starts at its time, also when workers were away then'
   expect((await sentSince(before)).sort()).toEqual(phones)
 })
 
-test('recipients whose time is over count as expired, and are not sent to', async () => {
+test('recipients whose validity is over count as expired, and are sent nothing', async () => {
   await rate(50)
   const { tag } = await service.addPeople(300)
   const before = (await service.ledger()).length
@@ -365,7 +365,7 @@ test('recipients whose time is over count as expired, and are not sent to', asyn
   expect(done.progress.expired).toBe(300 - (await sentSince(before)).length)
 })
 
-test('a message that failed can be queued again by hand after the campaign is done, and the figures follow', async () => {
+test('a failed message can be requeued by hand after the campaign is done, and the figures follow', async () => {
   const { tag, phones } = await service.addPeople(5)
   await service.misbehave({ match: { to: phones[3] }, behaviour: 'invalid-parameter', count: 1 })
   const id = await service.ready({ tags: [tag] })
@@ -376,7 +376,7 @@ test('a message that failed can be queued again by hand after the campaign is do
   expect((await service.show(id)).progress).toMatchObject({ failed: 0, queued: 0, total: 5 })
 })
 
-test('a message that failed after it was sent is sent again with what was filled in for its recipient', async () => {
+test('a message that failed after it was sent is sent again with the values of its recipient', async () => {
   const { tag, phones } = await service.addPeople(3)
   await service.misbehave({ match: { to: phones[1] }, behaviour: 'media-failed', count: 1 })
   const before = (await service.ledger()).length
@@ -391,7 +391,7 @@ test('a message that failed after it was sent is sent again with what was filled
   expect(lines).toHaveLength(2)
 })
 
-test('those whom a cancelled campaign had not come to get one message, unflagged, from a run for the cancelled', async () => {
+test('those whom a cancelled campaign never reached get one unflagged message from a new run for the class cancelled', async () => {
   const { tag, phones } = await service.addPeople(120)
   await rate(5)
   const before = (await service.ledger()).length
@@ -409,7 +409,7 @@ test('those whom a cancelled campaign had not come to get one message, unflagged
   expect((await service.ledger()).slice(before).sort()).toEqual([...phones].sort())
 })
 
-test('nothing of a cancelled campaign is requeued, and that is counted', async () => {
+test('messages of a cancelled campaign are not requeued, and are counted as such', async () => {
   // So many that it still runs when it is cancelled, however late.
   const { tag, phones } = await service.addPeople(120)
   await rate(5)

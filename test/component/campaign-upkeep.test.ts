@@ -30,7 +30,7 @@ async function listed(query = ''): Promise<string[]> {
   return answer.json().data.map(({ id }: { id: string }) => id)
 }
 
-test('the list has the latest first, in pages, without those that are not kept any more', async () => {
+test('the list has the latest campaigns first, in pages, without those whose records are gone', async () => {
   const { tag } = await service.addPeople(1)
   const ids: string[] = []
   for (let i = 0; i < 5; i += 1) ids.unshift(await service.create({ tags: [tag] }))
@@ -43,7 +43,7 @@ test('the list has the latest first, in pages, without those that are not kept a
   expect(await listed('?cursor=2&limit=1')).toEqual(left.slice(2, 3))
 })
 
-test('the list may be narrowed to states, page by page', async () => {
+test('the list can be filtered by states, page by page', async () => {
   const { tag } = await service.addPeople(1)
   const ids: string[] = []
   for (let i = 0; i < 6; i += 1) ids.unshift(await service.create({ tags: [tag] }))
@@ -78,7 +78,7 @@ test('files of a campaign whose record is gone are removed once they are old, an
   expect([goneAndOld, goneAndYoung, keptFolder].map((folder) => existsSync(folder))).toEqual([false, true, true])
 })
 
-test('another upload takes the place of the first, and nothing is left of that', async () => {
+test('another upload replaces the first and leaves nothing of it', async () => {
   const id = await service.create({ rows: {} })
   await service.upload(id, 'phone,name\n4915201000001,Ann\n')
   const first = (await service.record(id))?.rows_file ?? ''

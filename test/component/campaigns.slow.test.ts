@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('everybody in a tag gets the message once, with their own values, and the figures add up all the while', async () => {
+test('everybody in a tag gets the message once, with their own values, and the figures always add up', async () => {
   const { tag, phones } = await service.addPeople(800)
   const id = await service.ready({ tags: [tag] })
   await service.move(id, 'start')
@@ -37,7 +37,7 @@ test('everybody in a tag gets the message once, with their own values, and the f
   expect(info.body).toHaveProperty('message.data.message_text', 'Dear P0, spring is here.')
 })
 
-test('a pause holds within a second, what stays put stays put, and a resumed campaign goes on where it was', async () => {
+test('a pause takes effect within a second, nothing moves meanwhile, and a resumed campaign goes on where it was', async () => {
   const { tag, phones } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })
@@ -64,7 +64,7 @@ test('a pause holds within a second, what stays put stays put, and a resumed cam
   expect((await service.ledger()).slice(before).sort()).toEqual([...phones, '491529990001'].sort())
 })
 
-test('a cancelled campaign sends nothing more, and a person who was not reached counts as cancelled', async () => {
+test('a cancelled campaign sends nothing more, and a person not reached by then counts as cancelled', async () => {
   const { tag } = await service.addPeople(1_000)
   const before = (await service.ledger()).length
   const id = await service.ready({ tags: [tag] })

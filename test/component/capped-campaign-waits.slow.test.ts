@@ -47,7 +47,7 @@ const waiting = (id: string) =>
 test.each([
   ['first in its list', [0, 1, 2]],
   ['last in its list', [2, 3, 4]],
-])('people who are capped, %s, are what it waits for once the others have their message', async (_where, capped) => {
+])('a campaign waits for capped people, %s, once the others have their message', async (_where, capped) => {
   const { id, untils } = await started(5, capped)
   const now = await waiting(id)
   const [first = 0, , last = 0] = untils
@@ -64,7 +64,7 @@ test.each([
   await service.move(id, 'cancel')
 })
 
-test('what others have planned on its lane changes nothing of it, while somebody of its own in line does', async () => {
+test('messages that others scheduled on the lane do not change why a campaign waits, a waiting place of its own does', async () => {
   const { redis, lane, sender, tenant } = service
   const send_at = new Date(Date.now() + HOUR_MS / 2).toISOString()
   for (let i = 0; i < 20; i += 1) {
@@ -84,7 +84,7 @@ test('what others have planned on its lane changes nothing of it, while somebody
   for (const each of [id, other.id]) await service.move(each, 'cancel')
 })
 
-test('one whose message is put off for something else waits for no capped person', async () => {
+test('a campaign whose message is delayed for another reason does not wait for a capped person', async () => {
   const { redis, lane } = service
   const { id, phones } = await started(1, [0])
   await waiting(id)
@@ -93,7 +93,7 @@ test('one whose message is put off for something else waits for no capped person
   await service.move(id, 'cancel')
 })
 
-test('one that tries capped people again waits for them as well', async () => {
+test('a campaign that retries capped people waits for them as well', async () => {
   const { tag } = await service.addPeople(1)
   world.product.state.answer = () => graphError(400, 131049)
   const id = await service.ready({ tags: [tag] }, { retry_capped: { times: 1 } })

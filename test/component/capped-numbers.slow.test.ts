@@ -88,7 +88,7 @@ async function portfolioOf(...lanes: number[]): Promise<number> {
 }
 
 // First, as it counts all failed messages of its sender.
-test('a requeue job and the command line skip them and say how many', async () => {
+test('a requeue job and the command line skip capped people and report how many', async () => {
   const capped = [somebody(), somebody()]
   product.state.answer = (_call, to) => (capped.includes(to) ? graphError(400, CAPPED) : graphError(400, 131026))
   const ids = []
@@ -121,7 +121,7 @@ test('a requeue job and the command line skip them and say how many', async () =
   expect(said.stdout + said.stderr).toMatch(/\b2\b.*(enough|capped)/)
 })
 
-test('it holds for single messages and other numbers of the portfolio, not for codes or another portfolio', async () => {
+test('a cap applies to single messages and other numbers of the portfolio, not to other codes or another portfolio', async () => {
   const { cloudLane, partnerLane, cloudNumber, partnerNumber } = service.tenant
   await portfolioOf(cloudLane, partnerLane)
   const to = somebody()
@@ -145,7 +145,7 @@ test('it holds for single messages and other numbers of the portfolio, not for c
   expect((await sentByOther()).filter((each) => each === to)).toHaveLength(2)
 })
 
-test('it ends by itself, and then what waited for it is sent', async () => {
+test('a cap ends by itself, and then waiting messages are sent', async () => {
   const { cloudLane, partnerNumber } = service.tenant
   const portfolio = await portfolioOf(cloudLane, service.tenant.partnerLane)
   const to = somebody()
@@ -156,7 +156,7 @@ test('it ends by itself, and then what waited for it is sent', async () => {
   expect((await sentByOther()).filter((each) => each === to)).toHaveLength(1)
 })
 
-test('a worker that dies right after it wrote down that a person has had enough loses no wave', async () => {
+test('a worker that dies right after it stored a cap loses no wave', async () => {
   const { tag, phones } = await service.addPeople(1)
   const id = await service.ready({ tags: [tag] }, { retry_capped: { times: 1 } })
   await service.move(id, 'start')

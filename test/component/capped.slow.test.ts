@@ -80,7 +80,7 @@ const attemptOf = async (id: string): Promise<string> => {
   return (parsed && (await readMessage(service.redis, parsed)))?.attempt ?? ''
 }
 
-test.concurrent('a campaign of whom 40 % have had enough runs through, and says how many they are', async () => {
+test.concurrent('a campaign with 40 % of its people capped finishes, and reports how many they are', async () => {
   // More than the hundred that a share of failures is taken over.
   const { id } = await started(120, (call, to) => (Number(to) % 5 < 2 ? graphError(400, CAPPED) : accepted(call, to)))
   const { progress, reason } = await service.reaches(id, 'done')
@@ -88,7 +88,7 @@ test.concurrent('a campaign of whom 40 % have had enough runs through, and says 
   expect(progress).toMatchObject({ total: 120, failed: 48, capped: 48, sent: 72 })
 })
 
-test.concurrent('neither a requeue nor a resume sends to them before that is over, and both say how many they skip', async () => {
+test.concurrent('neither a requeue nor a resume sends to capped people before the cap is over, and both report how many they skip', async () => {
   const beganMs = Date.now()
   const { id } = await started(6, (call, to) => (isOdd(to) ? graphError(400, CAPPED) : accepted(call, to)))
   await service.reaches(id, 'done')
@@ -119,7 +119,7 @@ test.concurrent('neither a requeue nor a resume sends to them before that is ove
   expect((await service.show(id)).progress).toMatchObject({ failed: 2, capped: 2 })
 })
 
-test.concurrent('a campaign of a utility template reaches them, and so do its requeue and its run again', async () => {
+test.concurrent('a campaign of a utility template reaches capped people, and so do its requeue and its new run', async () => {
   const { redis, tenant } = service
   const notice = { ...SPRING, name: 'notice', category: 'UTILITY' }
   await importTemplate(redis, tenant.account, templateSchema.parse(notice))
@@ -144,7 +144,7 @@ test.concurrent('a campaign of a utility template reaches them, and so do its re
   for (const { to } of others) expect(callsTo(to)).toBe(2)
 })
 
-test.concurrent('a campaign that asks for waves tries them again when it is over, and the last outcome counts', async () => {
+test.concurrent('a campaign with waves tries capped people again after the cap, and the last outcome counts', async () => {
   const seen = new Map<string, number[]>()
   const answer: Answering = (call, to) => {
     const times = [...(seen.get(to) ?? []), Date.now()]
@@ -160,7 +160,7 @@ test.concurrent('a campaign that asks for waves tries them again when it is over
   expect((await service.show(id)).progress).toMatchObject({ failed: 0, capped: 0 })
 })
 
-test.concurrent('as often as it asks for, and no oftener', async () => {
+test.concurrent('capped people are tried again as often as the campaign asks for, and no more', async () => {
   const { id, phones } = await started(1, refused, { retry_capped: { times: 1 } })
   // One look for all: three seconds later it may be over.
   const waits = await eventually(async () => {
@@ -176,7 +176,7 @@ test.concurrent('as often as it asks for, and no oftener', async () => {
   expect(callsTo(...phones)).toBe(2)
 })
 
-test.concurrent('one that WhatsApp reports later, twice, is tried again once', async () => {
+test.concurrent('a cap that WhatsApp reports later, and twice, causes one retry', async () => {
   const { id, phones } = await started(1, accepted, { retry_capped: { times: 3 } })
   await service.reaches(id, 'done')
   const [message] = await messagesOf(id)
@@ -188,7 +188,7 @@ test.concurrent('one that WhatsApp reports later, twice, is tried again once', a
   expect(callsTo(...phones)).toBe(2)
 })
 
-test.concurrent('who has had enough keeps nobody waiting who stands behind them in the list', async () => {
+test.concurrent('capped people do not delay those after them in the list', async () => {
   const { tag, phones } = await service.addPeople(400)
   const { redis, lane } = service
   const [soon, late, others] = [phones.slice(0, 10), phones.slice(10, 350), phones.slice(350)]
@@ -206,7 +206,7 @@ test.concurrent('who has had enough keeps nobody waiting who stands behind them 
   expect(callsTo(...phones)).toBe(60)
 })
 
-test('not beyond the validity of the campaign', async () => {
+test('capped people are not tried again after the validity of the campaign', async () => {
   // Where people have had enough for longer than it is valid.
   const other = await startCampaignsOnStandIn({ delayMs: 10, env: { LANEWAY_CAP_SECONDS: '3600' } })
   other.product.state.answer = refused
@@ -227,7 +227,7 @@ const held: Answering = (call, to) => {
   return { ...answer, body: JSON.stringify(body) }
 }
 
-test('what WhatsApp holds counts as sent and held until it says that it was sent', async () => {
+test('a held message counts as sent and as held until WhatsApp reports it as sent', async () => {
   const { id } = await started(2, held)
   await service.reaches(id, 'done')
   expect((await service.show(id)).progress).toMatchObject({ sent: 2, held: 2 })
@@ -239,7 +239,7 @@ test('what WhatsApp holds counts as sent and held until it says that it was sent
   expect((await service.show(id)).progress).toMatchObject({ sent: 1, delivered: 1, held: 0 })
 })
 
-test('while messages are held, so many are out at most; the rest waits, every figure adds up, and all leave in the end', async () => {
+test('only so many messages are held at a time; the rest waits, the figures add up, and all leave in the end', async () => {
   // One is held before: however late the worker reads the answers, it knows that some are.
   const first = await started(1, held)
   await service.reaches(first.id, 'done')
@@ -282,7 +282,7 @@ test('while messages are held, so many are out at most; the rest waits, every fi
   expect(progress).toMatchObject({ sent: 100, failed: 0 })
 })
 
-test.each([132015, 135000])('a held one that is dropped (%i) has failed, and pauses its campaign', async (code) => {
+test.each([132015, 135000])('a dropped held message (%i) counts as failed, and pauses its campaign', async (code) => {
   let first: string | undefined
   const answer: Answering = (call, to, template) => {
     first ??= to

@@ -78,7 +78,7 @@ test('create, upload, preflight, start, watch, export', async () => {
   expect((await service.ledger()).sort()).toEqual(['4915209990001', '4915209990002'])
 })
 
-test('pause, resume and cancel say what they did, and what a state does not allow', async () => {
+test('pause, resume and cancel report what they did, and what the state does not allow', async () => {
   const { tag } = await service.addPeople(20)
   const id = await service.ready({ tags: [tag] })
   const early = await cli('pause', id)
@@ -91,7 +91,7 @@ test('pause, resume and cancel say what they did, and what a state does not allo
   expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
 })
 
-test('a start that comes too early says why, and what to do', async () => {
+test('a start that comes too early is refused with the reason and what to do', async () => {
   const draft = await service.create({ rows: {} })
   expect((await cli('start', draft)).stderr).toContain('it is draft. Run its preflight first.')
   await service.upload(draft, 'phone,name\nnonsense,Ann\n')
@@ -109,7 +109,7 @@ test('a start that comes too early says why, and what to do', async () => {
   expect(overHttp.json().message).toContain('Its preflight found: recipients: no valid recipients.')
 })
 
-test('the list needs no account, and shows those of all with the latest first', async () => {
+test('the list needs no account, and shows campaigns of all accounts, the latest first', async () => {
   const id = await service.create({ rows: {} }, { name: 'Everywhere' })
   const other = await service.addTenant()
   const theirs = await service.request(
@@ -124,7 +124,7 @@ test('the list needs no account, and shows those of all with the latest first', 
   expect((await json('list', '--account', String(service.tenant.account)))[0]).toMatchObject({ id })
 })
 
-test('a campaign that is named where its id is wanted does not look like one without messages', async () => {
+test('a campaign given by name instead of id does not look like one without messages', async () => {
   const id = await service.create({ rows: {} }, { name: 'Black Friday' })
   const messages = (...words: string[]) => runCli(['messages', ...words], service.settings)
   for (const words of [['list'], ['requeue', '--dry-run']]) {
@@ -136,7 +136,7 @@ test('a campaign that is named where its id is wanted does not look like one wit
   expect(unknown).toMatchObject({ code: 0, stdout: expect.stringContaining('No message has the campaign_id') })
 })
 
-test('a class is sent to a second time only when that is confirmed', async () => {
+test('a class is sent to again only when that is confirmed', async () => {
   const { tag } = await service.addPeople(3)
   const id = await service.ready({ tags: [tag] })
   await json('cancel', id)
@@ -163,7 +163,7 @@ test('a wrong definition is refused with all its faults', async () => {
   expect(stderr).toContain('recipients')
 })
 
-test('a campaign that is not there, and an id that is none', async () => {
+test('a campaign that does not exist and an invalid id are refused', async () => {
   expect(await cli('show', 'cmp_1_999')).toMatchObject({
     code: 1,
     stderr: 'error: There is no campaign cmp_1_999; see `campaigns list`.\n',
@@ -175,7 +175,7 @@ test('a campaign that is not there, and an id that is none', async () => {
   })
 })
 
-test('a state that there is not is named with those that there are', async () => {
+test('an unknown state is reported with the states that exist', async () => {
   const wrong = await cli('list', '--account', String(service.tenant.account), '--state', 'done,gone')
   expect(wrong).toMatchObject({
     code: 2,

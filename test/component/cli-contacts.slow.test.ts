@@ -56,7 +56,7 @@ ann@example.org,+49 151 2345 6781,Ulm,"Ann ""A"" Ash"
 ,4915123456782,,
 `
 
-test('rows become contacts of a new tag, and nothing but the document is printed', async () => {
+test('rows become contacts of a new tag, and only the JSON document is printed', async () => {
   writeFileSync(people(), PEOPLE)
   const run = await spawnCli([...wordsFor('Spring'), '--json'], { REDIS_URL: server.url })
   expect(run).toMatchObject({ code: 0, stderr: '' })
@@ -80,7 +80,7 @@ test('rows become contacts of a new tag, and nothing but the document is printed
   expect(existsSync(join(folder, 'people.csv.refused.csv'))).toBe(false)
 })
 
-test('names that may be garbled are imported, with a warning; one of nothing visible is none', async () => {
+test('names that may be garbled are imported with a warning; a name without visible characters counts as none', async () => {
   const rows = 'phone,name\n+447700900651,JosÃ©\n+447700900652,\u3164\n+447700900653, "Lee, Bo"\n'
   const { warnings, tag } = JSON.parse((await importText(rows, 'Garbled', '--json')).stdout)
   expect(warnings).toEqual([expect.stringMatching(/^in 1 value \(line 2\) UTF-8 was read in another encoding/)])
@@ -97,7 +97,7 @@ test('importing again adds nobody, and finds the tag by its name in any case or 
   expect(await members(first.tag.id)).toHaveLength(2)
 })
 
-test('contacts that are known already join another tag', async () => {
+test('contacts that already exist can join another tag', async () => {
   await importText(PEOPLE, 'Spring')
   const { id } = await createTag(redis, account, 'Summer')
   const run = await importFile(String(id))
@@ -107,7 +107,7 @@ test('contacts that are known already join another tag', async () => {
   expect(await members(id)).toHaveLength(2)
 })
 
-test('refused rows are reported with line and reason, in a file for nobody else that can be imported again', async () => {
+test('refused rows are reported with line and reason, in a private file that can be imported again', async () => {
   const report = join(folder, 'people.csv.refused.csv')
   const run = await importText(
     'name,phone,email\n"Ann, A",12,\n\nBob,4915123456782,\nCy,4915123456783,cy@\n,,\n',
@@ -128,7 +128,7 @@ test('refused rows are reported with line and reason, in a file for nobody else 
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
 })
 
-test('a number that appears again in the file is reported, and its last row counts', async () => {
+test('a number that is in the file twice is reported, and its last row counts', async () => {
   const run = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,04915123456790\n', 'Twice')
   expect(run.stdout).not.toContain('Repeated')
   const again = await importText('name,phone\nAnn,+4915123456790\nBob,+4915123456791\nAnna,4915123456790\n', 'Twice')
@@ -136,7 +136,7 @@ test('a number that appears again in the file is reported, and its last row coun
   expect(again.stdout).toContain('Repeated        1 with a number from an earlier row; the last row counts\n')
 })
 
-test('--report says where the report goes, which cannot be the file itself', async () => {
+test('--report sets where the report is written, and refuses the file itself', async () => {
   const report = join(folder, 'elsewhere.csv')
   const run = await importText('phone\n12\n', 'Spring', '--report', report)
   expect(run.stdout).toContain(`Rows refused    1, see ${report}\n`)
@@ -173,7 +173,7 @@ test.each([
   expect(await listTags(redis, account)).toEqual([])
 })
 
-test('a file that is refused and named like a workbook is said to be one, with what to do', async () => {
+test('a refused file that is named like a workbook is reported as one, with what to do', async () => {
   const file = join(folder, 'fake.xlsx')
   for (const words of [
     ['contacts', 'import', file, '--tag', 'Spring'],
@@ -189,7 +189,7 @@ test('a file that is refused and named like a workbook is said to be one, with w
   }
 })
 
-test('a quote that is never closed ends the import with the line it is on', async () => {
+test('a quote that is never closed ends the import and is reported with its line', async () => {
   const run = await importText('phone,name\n4915123456781,Ann\n4915123456782,"Bob\n4915123456783,Cy\n', 'Spring')
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toMatch(
@@ -197,7 +197,7 @@ test('a quote that is never closed ends the import with the line it is on', asyn
   )
 })
 
-test('a tag id and an account that do not exist, and another account’s tag, are told apart from nothing', async () => {
+test('a tag or account that does not exist and a tag of another account get the same error', async () => {
   const other = await createTag(redis, await createAccount(redis, 'Other'), 'Theirs')
   for (const id of [String(other.id), '999999']) {
     expect(await importText(PEOPLE, id)).toMatchObject({
@@ -209,7 +209,7 @@ test('a tag id and an account that do not exist, and another account’s tag, ar
   expect((await importFile('Spring')).stderr).toBe('error: Account 999999 does not exist, see `accounts list`.\n')
 })
 
-test('an import that Redis dies under ends with one sentence; run again it completes, nobody twice', async () => {
+test('an import interrupted by the death of Redis ends with one sentence; run again it completes, nobody twice', async () => {
   const { run, server: own, redis: again, of, tag, rows, file } = await diedUnder
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toMatch(/^error: Redis cannot be used: [^\n]+[^.]\.\n$/)

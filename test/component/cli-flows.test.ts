@@ -24,7 +24,7 @@ const run = (...words: string[]) =>
 const keys = z.object({ keys: z.array(z.object({ id: z.string(), public_key: z.string() })) })
 const settings = async () => keys.parse(JSON.parse((await run('show', account, '--json')).stdout))
 
-test('an address is set with a secret that is shown once, refused where it must not be called, and taken away', async () => {
+test('an address is set with a secret shown once, refused where it must not be called, and removed', async () => {
   const first = await run('address', account, 'http://127.0.0.1:9/flows')
   expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/whsec_\S+\n/)])
   expect((await run('address', account, 'http://127.0.0.1:9/other')).stdout).not.toContain('whsec_')
@@ -35,7 +35,7 @@ test('an address is set with a secret that is shown once, refused where it must 
   expect((await run('show', account)).stdout).toMatch(/^Address +none/m)
 })
 
-test('keys are made and removed, two at a time, and nothing private is printed', async () => {
+test('keys are made and removed, at most two at a time, and nothing private is printed', async () => {
   for (let n = 0; n < 3; n += 1) {
     const made = await run('add-key', account)
     expect(made.stdout).toMatch(/^-----BEGIN PUBLIC KEY-----/)
@@ -49,6 +49,6 @@ test('keys are made and removed, two at a time, and nothing private is printed',
   expect((await settings()).keys).toEqual([])
 })
 
-test('of an account that does not exist nothing is set', async () => {
+test('nothing is set for an account that does not exist', async () => {
   expect((await run('add-key', '999')).code).toBe(1)
 })

@@ -73,7 +73,7 @@ const claimed = async (id: ReturnType<typeof newId>['id'], attempt: string) =>
     { lostAfterMs: 10_000, evidenceWaitMs: 0, retentionMs: HOUR_MS },
   )
 
-test('a message that waits is shown from its job', async () => {
+test('a waiting message is shown from its job', async () => {
   const { text } = newId()
   const until = Date.now() + HOUR_MS
   const payload: SendPayload = {
@@ -104,7 +104,7 @@ test('a message that waits is shown from its job', async () => {
   })
 })
 
-test('a delivered message is shown with its history, oldest first, with what each step took', async () => {
+test('a delivered message is shown with its history, oldest first, and how long each step took', async () => {
   const { id, text } = newId(2_000)
   await claimed(id, 'AAAAAA')
   await recordStatus(redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.X' })
@@ -129,7 +129,7 @@ test('a delivered message is shown with its history, oldest first, with what eac
   expect(story[1]).toMatch(/^\S+Z +\+[2-9]\.\d{3} s +claimed +AAAAAA$/)
 })
 
-test('a message that may have been sent twice says so, and why', async () => {
+test('a message that may have been sent twice is shown as such, with the reason', async () => {
   const { id, text } = newId()
   await claimed(id, 'BBBBBB')
   await setUnconfirmed(redis, id, 'BBBBBB', {
@@ -145,7 +145,7 @@ test('a message that may have been sent twice says so, and why', async () => {
   expect((await show(text)).stdout).toContain('State        queued, possible duplicate\n')
 })
 
-test("a received message is found by WhatsApp's id, and cannot move the cursor", async () => {
+test("a received message is found by WhatsApp's id, and its text cannot move the cursor", async () => {
   const message = {
     id: 'wamid.in',
     lane,
@@ -168,7 +168,7 @@ test("a received message is found by WhatsApp's id, and cannot move the cursor",
   expect((await show('wamid.in')).stdout).toContain('Text      Hi\\u001b[2J\n')
 })
 
-test('what a received message holds besides its words is shown, a line for each part', async () => {
+test('the parts of a received message besides its text are shown, one line each', async () => {
   const parts = {
     ...{ from_name: 'Ada', from_username: 'ada.b', from_user_id: 'US.1' },
     context: { message_id: 'wamid.before', forwarded: true },
@@ -206,7 +206,7 @@ test.each([
   })
 })
 
-test('messages list shows what matches, the newest first, and where to go on', async () => {
+test('messages list shows what matches, newest first, and how to continue', async () => {
   const queues = openLaneQueues(redis)
   const ids = Array.from({ length: 3 }, (_, i) => newId(3_000 - i * 1_000).text)
   const payload: SendPayload = {
@@ -232,7 +232,7 @@ test('messages list shows what matches, the newest first, and where to go on', a
   expect(await list('--sender', '4900000000')).toMatchObject({ code: 1 })
 })
 
-test('the conversation with a person is listed, both directions in one', async () => {
+test('the conversation with a person is listed, both directions together', async () => {
   const queues = openLaneQueues(redis)
   const [person, { text: id }] = ['4915120000078', newId(1_000)]
   await queues.add(id, {
@@ -248,7 +248,7 @@ test('the conversation with a person is listed, both directions in one', async (
   expect(JSON.parse(run.stdout).messages.map((each: { id: string }) => each.id)).toEqual(['wamid.with', id])
 })
 
-test('a person without a number is found in the list by the user id', async () => {
+test('a person without a number is listed by the user id', async () => {
   const received = { lane, from: 'US.4711', type: 'text', text: 'Hi', received_at: Date.now() }
   await storeInbound(redis, account, { id: 'wamid.of-an-id', ...received }, HOUR_MS)
   const list = (person: string) =>

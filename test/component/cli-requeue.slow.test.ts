@@ -45,7 +45,7 @@ test('one message is cancelled by its id, once', async () => {
   expect((await cli('requeue', id)).stderr).toContain('The message is read; only one that is failed')
 })
 
-test('the oldest message of a lane waits since it was queued again, not since it was accepted', async () => {
+test('the oldest message of a lane is dated from its requeue, not from when it was accepted', async () => {
   await queues.pause(tenant.partnerLane)
   const id = await sendTo(service, tenant, '+491700007009')
   expect(await cli('cancel', id)).toMatchObject({ code: 0 })
@@ -59,7 +59,7 @@ test('the oldest message of a lane waits since it was queued again, not since it
   await reaches(service, tenant, id, 'read')
 })
 
-test('a message that waits is shown with the reason', async () => {
+test('a waiting message is shown with the reason', async () => {
   await queues.pause(tenant.partnerLane)
   const id = await sendTo(service, tenant, '+491700007002')
   const { stdout } = await cli('show', id)
@@ -69,7 +69,7 @@ test('a message that waits is shown with the reason', async () => {
   await reaches(service, tenant, id, 'read')
 })
 
-test('a Redis that is slow when the job is added gets it once, and one that stays so leaves the person its id', async () => {
+test('a slow Redis gets the job once, and when it stays slow the person is given the job id', async () => {
   const [failed] = await fail(1, 491_725_000_000)
   if (!failed) throw new Error('none')
   await service.redis.call('CLIENT', 'PAUSE', 2_500, 'WRITE')
@@ -84,7 +84,7 @@ test('a Redis that is slow when the job is added gets it once, and one that stay
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
 })
 
-test('without a filter nothing is requeued, nor with an id and a filter', async () => {
+test('nothing is requeued without a filter, nor with both an id and a filter', async () => {
   const [failed] = await fail(1, 491_721_000_000)
   if (!failed) throw new Error('none')
   const bare = await cli('requeue')
@@ -101,7 +101,7 @@ test('without a filter nothing is requeued, nor with an id and a filter', async 
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
 })
 
-test('many are requeued by a filter, and it is said which cannot be', async () => {
+test('many are requeued by a filter, and those that cannot be are reported', async () => {
   const failed = await fail(5, 491_722_000_000)
   for (const { lane, ulid } of failed.slice(0, 2)) await messageRecord(service.redis, { lane, ulid }).drop('p')
   const dry = await cli('requeue', '--code', '131051', '--dry-run')
@@ -112,7 +112,7 @@ test('many are requeued by a filter, and it is said which cannot be', async () =
   for (const { lane, ulid } of failed) await messageRecord(service.redis, { lane, ulid }).remove()
 })
 
-test('where there are several accounts it needs no account as long as messages of one match', async () => {
+test('with several accounts no account need be named as long as the messages of only one match', async () => {
   await service.addTenant()
   const [failed] = await fail(1, 491_723_000_000)
   if (!failed) throw new Error('none')
@@ -125,7 +125,7 @@ test('where there are several accounts it needs no account as long as messages o
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
 })
 
-test('when messages of several accounts match it needs --yes, and --detach only names the job', async () => {
+test('when messages of several accounts match --yes is needed, and --detach only prints the job', async () => {
   const other = await service.addTenant()
   const [failed] = await fail(1, 491_723_000_001)
   const [foreign] = await failMessages({ redis: service.redis, queues }, other.partnerLane, {
@@ -143,7 +143,7 @@ test('when messages of several accounts match it needs --yes, and --detach only 
   for (const each of [failed, foreign]) await eventually(async () => (await stateOf(each)) === 'read', 'it is sent')
 })
 
-test('an account or a campaign that does not exist is an error and not no match', async () => {
+test('an account or campaign that does not exist is an error, not an empty match', async () => {
   expect(await cli('requeue', '--account', '987654', '--state', 'failed', '--dry-run')).toMatchObject({
     code: 1,
     stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
@@ -162,7 +162,7 @@ test('a sender that does not exist is an error, and so is a time without a zone'
   expect((await cli('requeue', '--since', 'yesterday')).code).toBe(2)
 })
 
-test('without a worker the command says so and leaves the job to the next one', async () => {
+test('without a worker the command reports so and leaves the job to the next worker', async () => {
   const [failed] = await fail(1, 491_724_000_000)
   if (!failed) throw new Error('none')
   await service.stopWorker()

@@ -44,7 +44,7 @@ function importFile(content: string | Buffer, ...more: string[]) {
   return runCli(['templates', 'import', file, '--account', account, ...more], { REDIS_URL: server.url })
 }
 
-test('show tells what a message must fill in, and in which languages a template is there', async () => {
+test('show lists what a message must fill in, and the languages of the template', async () => {
   await importFile(JSON.stringify([template('order_update'), { ...template('order_update', 'Hallo'), language: 'de' }]))
   const env = { REDIS_URL: server.url }
   const show = (...words: string[]) => runCli(['templates', 'show', ...words, '--account', account], env)
@@ -60,7 +60,7 @@ test('show tells what a message must fill in, and in which languages a template 
   })
 })
 
-test('show names a file of the gallery, the end of an offer and a code among what a message must fill in', async () => {
+test('show lists a gallery file, the end of an offer and a code among what a message must fill in', async () => {
   await importFile(JSON.stringify([lastDay, writtenCode]))
   const env = { REDIS_URL: server.url }
   const show = async (name: string) => (await runCli(['templates', 'show', name, '--account', account], env)).stdout
@@ -88,7 +88,7 @@ test.each([
   expect(await list()).toEqual(documents.map((each) => ({ ...each, ...unlisted })))
 })
 
-test('an import of a page of the list says that there is more', async () => {
+test('importing one page of the list reports that there are more', async () => {
   const paging = { cursors: { after: 'x' }, next: 'https://graph.facebook.com/v25.0/1/message_templates?after=x' }
   const run = await importFile(JSON.stringify({ data: [template('first')], paging }))
   expect(run).toMatchObject({
@@ -108,7 +108,7 @@ test('a template with a part that no message can fill is imported, and listed wi
   expect(shown.stdout).toContain(reason)
 })
 
-test('the definition of a template is replaced by a later one', async () => {
+test('a later definition of a template replaces the earlier one', async () => {
   await importFile(JSON.stringify(template('order_update')))
   await importFile(JSON.stringify(template('order_update', 'Other words.')))
   expect(await list()).toHaveLength(1)
@@ -117,7 +117,7 @@ test('the definition of a template is replaced by a later one', async () => {
   })
 })
 
-test('nothing is imported when one of several is wrong, and the fault is named by its place', async () => {
+test('nothing is imported when one of several is wrong, and the fault is reported with its position', async () => {
   const run = await importFile(JSON.stringify([template('good'), { ...template('bad'), category: 'NEWS' }]))
   expect(run).toMatchObject({ code: 1, stdout: '' })
   expect(run.stderr).toMatch(/^error: Nothing was imported\. In \S+: \[1\]\.category: expected .+, got "NEWS"\.\n$/)
@@ -139,7 +139,7 @@ test.each([
   expect(run.stderr).toMatch(sentence)
 })
 
-test('templates and campaigns are read from standard input, which is named when it holds no JSON', async () => {
+test('templates and campaigns are read from standard input, which is named in the error when it is not JSON', async () => {
   const env = { REDIS_URL: server.url }
   const importInput = (input: string) => runCli(['templates', 'import', '-', '--account', account], env, input)
   expect(await importInput(JSON.stringify(template('piped')))).toMatchObject({ code: 0, stderr: '' })
@@ -173,7 +173,7 @@ test.each([
   },
 )
 
-test('a file that is not there is named with its whole path', async () => {
+test('a file that does not exist is reported with its full path', async () => {
   const args = ['templates', 'import', 'nowhere.json', '--account', account]
   expect(await runCli(args, { REDIS_URL: server.url })).toEqual({
     code: 1,

@@ -39,7 +39,7 @@ test('--once --json is a snapshot, of one account or of all', async () => {
   expect(own.lanes.map(({ account }) => account)).toEqual([other.account, other.account])
 })
 
-test('without a terminal it shows how things stand, and ends', async () => {
+test('without a terminal it prints the present figures and ends', async () => {
   const { code, stdout, stderr } = await runCli(['top'], env)
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/LANES \(\d\)/)
@@ -47,7 +47,7 @@ test('without a terminal it shows how things stand, and ends', async () => {
   expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u)
 })
 
-test('what came from outside is shown and not obeyed, and no line is wider than the screen', async () => {
+test('control characters from outside are not obeyed, and no line is wider than the screen', async () => {
   const snapshot = await snapshotOf('--once')
   const [lane] = snapshot.lanes
   if (lane === undefined) throw new Error('there is no lane')
@@ -74,7 +74,7 @@ test('what came from outside is shown and not obeyed, and no line is wider than 
   }
 })
 
-test('a screen of 100 columns has room for why a lane stands still', async () => {
+test('a screen of 100 columns has room for why a lane does not send', async () => {
   const snapshot = await snapshotOf('--once')
   const [lane] = snapshot.lanes
   if (lane === undefined) throw new Error('there is no lane')
@@ -86,7 +86,7 @@ test('a screen of 100 columns has room for why a lane stands still', async () =>
   expect(lines.filter((line) => line.includes('by Ada  stock'))).toHaveLength(1)
 })
 
-test('of a lane that sends it says what is in flight, how long answers take, and what it could do with', async () => {
+test('a sending lane shows what is in flight, how long answers take, and what rate it could reach', async () => {
   const snapshot = await snapshotOf('--once')
   const [lane] = snapshot.lanes
   if (lane === undefined) throw new Error('there is no lane')
@@ -106,7 +106,7 @@ test('of a lane that sends it says what is in flight, how long answers take, and
   expect(lines.join('\n')).toContain('in flight: 25  answers: p50 300 ms, p99 1.2 s  Its worker has as many')
 })
 
-test('keys are what terminals send for them, and anything else is none', () => {
+test('keys are recognized by what terminals send for them, and anything else is ignored', () => {
   expect(pressedIn('\u001b[A\u001bOBkjprq\u0003')).toEqual([
     'up',
     'down',
@@ -120,7 +120,7 @@ test('keys are what terminals send for them, and anything else is none', () => {
   expect(pressedIn('x\u001b\u001b[Z\u001b[5~é')).toEqual([])
 })
 
-test('pauses and resumes the selected lane by a key, and gives the terminal back', async () => {
+test('a key pauses and resumes the selected lane, and the terminal is restored at the end', async () => {
   const rawModes: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (on: boolean) => rawModes.push(on) })
   const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 30 })
@@ -152,7 +152,7 @@ test('pauses and resumes the selected lane by a key, and gives the terminal back
   expect(rawModes).toEqual([true, false])
 })
 
-test('while Redis is away it says so and how old the figures are, and no more once it is back', async () => {
+test('while Redis is away it shows so and how old the figures are, and no longer once Redis is back', async () => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined })
   const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 30 })
   let frame = ''

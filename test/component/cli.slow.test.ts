@@ -53,14 +53,14 @@ describe('the version', () => {
 })
 
 describe('what people type first', () => {
-  test('`version` is the version, `ls` lists, and `status` tells the health', async () => {
+  test('`version` is the version, `ls` lists, and `status` shows the health', async () => {
     expect(await cli('version')).toEqual(await cli('--version'))
     expect(await cli('lanes', 'ls')).toEqual(await cli('lanes', 'list'))
     expect(await cli('events', 'endpoints', 'ls')).toEqual(await cli('events', 'endpoints', 'list'))
     expect(await cli('status')).toEqual(await cli('health'))
   })
 
-  test('`health` fails without a worker that is alive, and tells how many are', async () => {
+  test('`health` fails without a live worker, and shows how many are alive', async () => {
     const none = 'error: No worker is alive: messages are accepted and wait.\n'
     expect(await cli('health')).toEqual({ code: 1, stdout: 'Redis answers.\n', stderr: none })
     await sendHeartbeat(redis, 'one')
@@ -81,7 +81,7 @@ describe('what people type first', () => {
     expect((await cli('events', 'endpoint', 'list')).stderr).toContain('(Did you mean endpoints?)')
   })
 
-  test('a new endpoint is shown with what it gets, and what it does not', async () => {
+  test('a new endpoint is shown with what it receives and what it does not', async () => {
     const account = await createAccount(redis, 'Listens')
     const create = ['events', 'endpoints', 'create', '--account', `${account}`, '--url', 'https://shop.example/hook']
     const { code, stdout } = await cli(...create)
@@ -94,7 +94,7 @@ describe('what people type first', () => {
 })
 
 describe('help', () => {
-  test('is there on every level, with an example', async () => {
+  test('exists on every level, with an example', async () => {
     const nouns = namesIn((await cli('--help')).stdout)
     expect(nouns).toEqual([
       'accounts',
@@ -137,7 +137,7 @@ describe('help', () => {
     }
   })
 
-  test('is what a call without any word gives', async () => {
+  test('is printed by a call without any word', async () => {
     expect(await spawnCli([], env())).toMatchObject({
       code: 0,
       stderr: '',
@@ -145,7 +145,7 @@ describe('help', () => {
     })
   })
 
-  test('goes to stderr with exit code 2 when the verb is missing', async () => {
+  test('is printed to stderr with exit code 2 when the verb is missing', async () => {
     expect(await cli('keys')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Usage:') })
   })
 })
@@ -170,12 +170,12 @@ describe('what is typed wrongly', () => {
     ['webhook', '(Did you mean events endpoints?)\n', ['webhook']],
     ['fold', '', ['keys', 'fold', '--help']],
     ['creat', '(Did you mean create?)\n', ['events', 'endpoints', 'creat', '-h']],
-  ])('is an unknown command also where help is asked for: %s', async (word, suggestion, words) => {
+  ])('is an unknown command even with --help: %s', async (word, suggestion, words) => {
     const stderr = `error: unknown command '${word}'\n${suggestion}`
     expect(await cli(...words)).toEqual({ code: 2, stdout: '', stderr })
   })
 
-  test('is no command word where a verb need not be typed, or `help` is', async () => {
+  test('is not reported for `health --help`, nor for `help` with a command', async () => {
     expect(await cli('health', '--help')).toMatchObject({ code: 0, stderr: '' })
     expect((await cli('help', 'keys')).stdout).toEqual((await cli('keys', '--help')).stdout)
   })
@@ -209,7 +209,7 @@ describe('what is typed wrongly', () => {
       ['accounts', 'set', 'x', 'y', 'z'],
       /^error: <id>: expected .+ <setting>: expected one of .+\.\n$/,
     ],
-  ])('is named when it is %s', async (_, words, sentence) => {
+  ])('is reported when it is %s', async (_, words, sentence) => {
     const run = await cli(...words)
     expect(run).toMatchObject({ code: 2, stdout: '' })
     if (typeof sentence === 'string') expect(run.stderr).toBe(`error: ${sentence}`)
@@ -218,7 +218,7 @@ describe('what is typed wrongly', () => {
 })
 
 describe('Redis', () => {
-  test('is found by demo.json of the data folder when REDIS_URL is not set', async () => {
+  test('is found through demo.json in the data folder when REDIS_URL is not set', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'laneway-cli-demo-'))
     writeFileSync(join(folder, 'demo.json'), JSON.stringify({ base_url: 'x', redis_url: server.url }))
     const run = await spawnCli(['accounts', 'list', '--json'], { LANEWAY_DATA_DIR: folder })
@@ -227,7 +227,7 @@ describe('Redis', () => {
     expect(JSON.parse(run.stdout)).toEqual(expect.any(Array))
   })
 
-  test('is asked for in one sentence when nothing tells where it is', async () => {
+  test('is asked for in one sentence when its address is unknown', async () => {
     const run = await runCli(['accounts', 'list'], { LANEWAY_DATA_DIR: '/nonexistent' })
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toBe(
@@ -235,7 +235,7 @@ describe('Redis', () => {
     )
   })
 
-  test('with a broken record names the record and prints no stack', async () => {
+  test('with a broken record is reported with the record and without a stack', async () => {
     const { id } = await json('accounts', 'create', 'Broken')
     await accountRecord(redis, id).change({ template_check: 'maybe' })
     const run = await cli('accounts', 'list')
@@ -278,7 +278,7 @@ describe('accounts', () => {
     expect(await json('accounts', 'list')).toContainEqual(changed)
   })
 
-  test('have limits of their own until these are taken back, and no others than whole numbers', async () => {
+  test('have limits of their own until these are removed, and only whole numbers as limits', async () => {
     const { id } = await json('accounts', 'create', 'Bounded')
     const limited = await json('accounts', 'set', String(id), 'limit.key_rate', '50')
     expect(limited['limit.key_rate']).toBe(50)
@@ -291,7 +291,7 @@ describe('accounts', () => {
     }
   })
 
-  test('that do not exist are not made by changing a setting', async () => {
+  test('are not created by changing a setting of one that does not exist', async () => {
     const run = await cli('accounts', 'set', '999', 'template_check', 'off')
     expect(run).toMatchObject({ code: 1, stderr: 'error: Account 999 does not exist, see `accounts list`.\n' })
     expect(await accountRecord(redis, 999).isThere()).toBe(false)
@@ -328,7 +328,7 @@ describe('keys', () => {
     expect(JSON.parse(list.stdout)).toMatchObject([{ id: made.id, state: 'active', expires_at: made.expires_at }])
   })
 
-  test('have a name and tell when they were last used', async () => {
+  test('have a name and show when they were last used', async () => {
     const { id: account } = await json('accounts', 'create', 'Named')
     const of = ['--account', String(account)]
     const made = await json('keys', 'create', ...of, '--permissions', 'messages:read', '--name', 'order service')
@@ -343,7 +343,7 @@ describe('keys', () => {
     expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: '2026-03-01T12:01:00.000Z' }])
   })
 
-  test('that are refused are not used', async () => {
+  test('do not count as used when they are refused', async () => {
     const { id: account } = await json('accounts', 'create', 'Refused')
     const of = ['--account', String(account)]
     const made = await json('keys', 'create', ...of, '--permissions', 'messages:read')
@@ -351,7 +351,7 @@ describe('keys', () => {
     expect(await json('keys', 'list', ...of)).toMatchObject([{ last_used_at: null }])
   })
 
-  test('live for ever without --expires-in', async () => {
+  test('live forever without --expires-in', async () => {
     const { id } = await json('accounts', 'create', 'Ever')
     const made = await json('keys', 'create', '--account', String(id), '--permissions', 'admin')
     expect(made.expires_at).toBeNull()
@@ -390,7 +390,7 @@ describe('keys', () => {
     expect(pasted.stderr).not.toContain(made.key)
   })
 
-  test('are for the senders that are named, by number, name or id', async () => {
+  test('are limited to senders given by number, name or id', async () => {
     const { id: account } = await json('accounts', 'create', 'Bound')
     const of = ['--account', String(account)]
     const add = (number: string, name: string) =>
@@ -462,7 +462,7 @@ describe('senders', () => {
     expect(list.stdout).not.toContain('hush')
   })
 
-  test('take their token from standard input', async () => {
+  test('read their token from standard input', async () => {
     const { id: account } = await json('accounts', 'create', 'Standard input')
     const args = partner(account, '14155550124').map((word) => (word === 'hush-hush' ? '-' : word))
     const run = await spawnCli([...args, '--json'], env(), 'from-a-pipe\n')
@@ -477,7 +477,7 @@ describe('senders', () => {
     expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('--token') })
   })
 
-  test('of cloud-api need the id of the number, which nobody else may have', async () => {
+  test('on cloud-api need the id of the number, which no other may have', async () => {
     const { id: account } = await json('accounts', 'create', 'Cloud')
     const cloud = (number: string, ...more: string[]) => [
       ...['senders', 'add', '--account', String(account), '--number', number, '--provider', 'cloud-api'],
@@ -495,7 +495,7 @@ describe('senders', () => {
     })
   })
 
-  test('cannot take the number or the name of another one', async () => {
+  test('cannot take the number or name of another sender', async () => {
     const { id: account } = await json('accounts', 'create', 'Twice')
     const first = await json(...partner(account, '14155550128', '--name', 'desk'))
     expect(await cli(...partner(account, '+1 415 555 0128'))).toMatchObject({ code: 1 })
@@ -515,7 +515,7 @@ describe('senders', () => {
     ])
   })
 
-  test('are refused when the secret key is not the one of their neighbours', async () => {
+  test('are refused when the secret key is not that of the existing senders', async () => {
     const { id: account } = await json('accounts', 'create', 'Other key')
     await json(...partner(account, '14155550132'))
     const run = await runCli(partner(account, '14155550133'), { ...env(), LANEWAY_SECRET_KEY: 'x'.repeat(32) })
@@ -523,7 +523,7 @@ describe('senders', () => {
     expect(await json('senders', 'list', '--account', String(account))).toHaveLength(1)
   })
 
-  test('are added with a rate above what WhatsApp grants to a new number only when that is confirmed', async () => {
+  test("are added with a rate above WhatsApp's limit for new numbers only when that is confirmed", async () => {
     const { id: account } = await json('accounts', 'create', 'Fast')
     const words = partner(account, '14155550188', '--rate', '1000')
     expect(await cli(...words)).toMatchObject({ code: 2, stderr: expect.stringContaining('80 messages a second') })
@@ -556,7 +556,7 @@ function namesIn(help: string): string[] {
   return [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name]) => (name && name !== 'help' ? [name] : []))
 }
 
-test('an account that does not exist is an error wherever a list is narrowed to it', async () => {
+test('an account that does not exist is an error wherever it filters a list', async () => {
   for (const list of ['lanes', 'senders', 'keys', 'campaigns']) {
     expect(await cli(list, 'list', '--account', '987654')).toMatchObject({
       code: 1,

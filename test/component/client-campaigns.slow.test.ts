@@ -86,7 +86,7 @@ test('a campaign is scheduled, and cancelled before its time', async () => {
   })
 })
 
-test('what is asked twice is done once: creating with a key, and every move', async () => {
+test('a repeated request takes effect once: creating with a key, and every move', async () => {
   const { campaigns } = laneway
   const { tag } = await service.addPeople(2)
   const ids = [
@@ -108,7 +108,7 @@ test('what is asked twice is done once: creating with a key, and every move', as
   })
 })
 
-test('what is not allowed is refused as over HTTP', async () => {
+test('what is not allowed is refused with the same errors as over HTTP', async () => {
   const { campaigns } = laneway
   const faulty = toTag(0, { sender: service.sender, template: { name: '', language: { code: 'en_US' } } })
   const failure = await failureOf(campaigns.create(faulty))
@@ -134,7 +134,7 @@ test('what is not allowed is refused as over HTTP', async () => {
   expect(await campaigns.show(id)).toMatchObject({ state: 'draft' })
 })
 
-test('a plain BullMQ client steers campaigns too, and a job that is run again does nothing more', async () => {
+test('a plain BullMQ client controls campaigns too, and a job that runs again does nothing more', async () => {
   const { tag } = await service.addPeople(1)
   const api_key = service.tenant.apiKey
   const run = async (name: string, data: object) => {

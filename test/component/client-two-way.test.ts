@@ -39,7 +39,7 @@ async function all<T>(list: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-test('a received message is marked as read, and the person sees that an answer is written', async () => {
+test('a received message is marked as read, and the person sees that somebody is typing', async () => {
   const id = await writes({ from: '+447700900199', text: 'Hello?' })
   await laneway.conversations.markRead(id)
   await laneway.conversations.markRead(id, { typing: true })
@@ -52,7 +52,7 @@ test('a received message is marked as read, and the person sees that an answer i
 })
 
 describe('opt-outs', () => {
-  test('are added, found, listed and removed, as often as one likes', async () => {
+  test('are added, found, listed and removed, however often this is repeated', async () => {
     const added = await laneway.optOuts.add(ADA)
     expect(added).toMatchObject({ person: ADA_DIGITS, source: 'http' })
     expect(await laneway.optOuts.add('+44 7700 900161')).toEqual(added)
@@ -71,7 +71,7 @@ describe('opt-outs', () => {
     expect(found).toHaveLength(people.length)
   })
 
-  test('are refused to a key that may not, and for what is no person', async () => {
+  test('are refused with a key that lacks the permission, and for what is no person', async () => {
     const other = await connectLaneway({ url: service.url, apiKey: tenant.apiKey })
     await expect(other.optOuts.add(ADA)).rejects.toMatchObject({ name: 'LanewayRefused', code: 'forbidden' })
     await expect(all(other.optOuts.list())).rejects.toMatchObject({ code: 'forbidden' })
@@ -110,11 +110,11 @@ describe('a conversation', () => {
     expect(await all(laneway.conversations.messages(ADA, { sender: tenant.partnerNumber }))).toEqual([])
   })
 
-  test('with a sender that is none is refused', async () => {
+  test('with an unknown sender is refused', async () => {
     await expect(laneway.conversations.show(ADA, { sender: 'none' })).rejects.toMatchObject({ code: 'unknown_sender' })
   })
 
-  test('has files, which are read as they come', async () => {
+  test('has files, which can be read as a stream', async () => {
     const id = await writes({ from: ADA, type: 'document', text: 'Bill' })
     const { type, name, bytes, body } = await laneway.conversations.file(id)
     expect({ type, name, bytes, text: await text(body) }).toEqual({
@@ -127,7 +127,7 @@ describe('a conversation', () => {
   })
 })
 
-test('while the service is away every call says so once its time is over', async () => {
+test('while the service is away every call fails once its time is over', async () => {
   const away = await connectLaneway({ url: `http://127.0.0.1:${await freePort()}`, apiKey: 'lw_x' })
   // Time enough for a first try, without which nobody knows that it is away.
   const options = { timeoutMs: 5_000 }
@@ -141,7 +141,7 @@ test('while the service is away every call says so once its time is over', async
   await expect(away.optOuts.find(ADA)).rejects.toMatchObject(unavailable)
 })
 
-test('through the intake queue there are none of these calls', async () => {
+test('these calls do not exist on the intake queue', async () => {
   const queued = await connectLaneway({ redisUrl: service.server.url, apiKey: tenant.apiKey })
   expect(Object.keys(queued)).not.toContain('optOuts')
   await queued.close()

@@ -72,7 +72,7 @@ async function sentTo(): Promise<string[]> {
 
 /** `n`: where the numbers of this way begin, so that the ledger tells the two apart. */
 describe.concurrent.each(WAYS)('sending %s', (way, n) => {
-  test('resolves to an id that WhatsApp delivers and that every lookup knows', async () => {
+  test('resolves to an id that WhatsApp delivers and every lookup finds', async () => {
     const laneway = await connect(way)
     const id = await laneway.send(image(`+49 170 ${n}000001`))
     expect(await laneway.waitForOutcome(id)).toEqual({
@@ -102,7 +102,7 @@ describe.concurrent.each(WAYS)('sending %s', (way, n) => {
     expect(new Set(ids).size).toBe(1)
   })
 
-  test('of what is wrong is rejected with every fault', async () => {
+  test('is rejected with every fault of a message', async () => {
     const laneway = await connect(way)
     const failure = await failureOf(laneway.send({ to: '12', type: 'image', image: { link: 'nowhere' } }))
     expect(failure).toBeInstanceOf(LanewayRefused)
@@ -114,7 +114,7 @@ describe.concurrent.each(WAYS)('sending %s', (way, n) => {
     })
   })
 
-  test('of none at all asks for nothing', async () => {
+  test('makes no request for an empty list', async () => {
     expect(await (await connect(way)).sendMany([])).toEqual([])
   })
 
@@ -128,7 +128,7 @@ describe.concurrent.each(WAYS)('sending %s', (way, n) => {
 })
 
 // By itself: nothing else is answered in time behind so many.
-test.each(WAYS)('sending many %s gives each its own result, in their order', async (way, n) => {
+test.each(WAYS)('sending many %s gives each its own result, in order', async (way, n) => {
   const laneway = await connect(way)
   // More than one lot of jobs, and more than are requested at a time.
   const [count, bad] = way === 'over HTTP' ? [61, 50] : [601, 550]
@@ -151,7 +151,7 @@ test.each(WAYS)('sending many %s gives each its own result, in their order', asy
 })
 
 describe.concurrent.each(WAYS)('following %s', (way, n) => {
-  test('tells the present status and every change until the outcome', async () => {
+  test('yields the present state and every change until the outcome', async () => {
     const { apiKey, cloudLane } = await service.addTenant({ defaultProvider: 'cloud-api' })
     const laneway = await connect(way, apiKey)
     await pauseLane(service.redis, queues, cloudLane, { reason: 'a test', by: 'Ada' })
@@ -173,7 +173,7 @@ describe.concurrent.each(WAYS)('following %s', (way, n) => {
     expect(new Set(changes.map(({ status }) => status)).size).toBe(changes.length)
   })
 
-  test('many at once ends when each has its outcome, and a failure says why', async () => {
+  test('many at once ends when each has its outcome, and a failure comes with its reason', async () => {
     const laneway = await connect(way)
     const numbers = [`+49170${n}000006`, '+15550100101', `+49170${n}000007`]
     const results = await laneway.sendMany(numbers.map((to) => ({ message: image(to) })))
@@ -197,7 +197,7 @@ describe.concurrent.each(WAYS)('following %s', (way, n) => {
     }
   })
 
-  test("another account's message, one that is not there, and a key that may only send are refused", async () => {
+  test("is refused for another account's message, for one that does not exist, and with a key that may only send", async () => {
     const id = await (await connect(way)).send(image(`+49170${n}000009`))
     const other = await connect(way, (await service.addTenant()).apiKey)
     const sender = await connect(way, await tenant.key('messages:send'))
@@ -213,7 +213,7 @@ describe.concurrent.each(WAYS)('following %s', (way, n) => {
 })
 
 describe('while no worker runs', () => {
-  test('the intake queue says so in time, and what was asked is done later, once', async () => {
+  test('the intake queue reports so in time, and what was asked is done later, once', async () => {
     const laneway = await connect('through the intake queue')
     await service.stopWorker()
     const ask = () => laneway.send(image('+491700000004'), { idempotencyKey: 'order-4', timeoutMs: 5_000 })
@@ -223,7 +223,7 @@ describe('while no worker runs', () => {
     expect((await sentTo()).filter((to) => to === '491700000004')).toHaveLength(1)
   })
 
-  test('HTTP accepts a message and tells how it stands', async () => {
+  test('HTTP accepts a message and reports its state', async () => {
     const laneway = await connect('over HTTP')
     await service.stopWorker()
     const id = await laneway.send(image('+491700000014'))
@@ -233,7 +233,7 @@ describe('while no worker runs', () => {
   })
 })
 
-test('one idempotency key is one message over both ways', async () => {
+test('one idempotency key is one message across both ways', async () => {
   const keys = ['order-15', 'Bestellung für Jürgen']
   const ids = await Promise.all(
     WAYS.map(async ([way]) => {
@@ -252,13 +252,13 @@ test.each<[string, object]>([
   ['neither address', {}],
   ['both', { url: 'http://127.0.0.1:1', redisUrl: 'redis://127.0.0.1:1' }],
   ['one of another kind', { url: 'redis://127.0.0.1:1' }],
-])('connecting with %s is a fault of the caller', async (_title, addresses) => {
+])('connecting with %s is an error of the caller', async (_title, addresses) => {
   const options = Object.assign({ url: '', apiKey: 'lw_x' }, { url: undefined }, addresses)
   expect(await failureOf(connectLaneway(options))).toBeInstanceOf(TypeError)
 })
 
 describe('over HTTP', () => {
-  test('what stands at another address is not taken for Laneway', async () => {
+  test("an answer of another server is not mistaken for Laneway's", async () => {
     const elsewhere = createServer((request, response) => {
       const away = request.url?.startsWith('/away')
       response.writeHead(away ? 502 : 302, { location: `${service.url}${request.url}` }).end('<html>')
@@ -274,7 +274,7 @@ describe('over HTTP', () => {
     elsewhere.close()
   })
 
-  test('what is too much at present is asked for again after the time in its answer, until the call or the client ends', async () => {
+  test('a call that is refused for load is repeated after the time in the answer, until the call or the client ends', async () => {
     const asked: number[] = []
     const busy = createServer((request, response) => {
       asked.push(performance.now())
@@ -307,7 +307,7 @@ describe('over HTTP', () => {
     busy.close()
   })
 
-  test('an answer that was lost is asked for again, and the message goes out once', async () => {
+  test('a call whose answer was lost is repeated, and the message is sent once', async () => {
     let lost = 0
     const between = createServer(async (request, response) => {
       const key = request.headers['idempotency-key']
@@ -343,7 +343,7 @@ describe('when Redis goes away', () => {
     expect(await failureOf(laneway.status('msg_1_x', { timeoutMs: 5_000 }))).toBeInstanceOf(LanewayUnavailable)
   })
 
-  test('what is asked meanwhile is done once when it is back', async () => {
+  test('a call made meanwhile is done once when Redis is back', async () => {
     const laneway = await connect('through the intake queue')
     await service.server.kill9()
     expect(await failureOf(laneway.status('msg_1_x', { timeoutMs: 200 }))).toBeInstanceOf(LanewayUnavailable)
@@ -370,7 +370,7 @@ describe('when Redis goes away', () => {
   })
 })
 
-test('what Redis has forgotten before its end was read is asked for again', async () => {
+test('a call whose job Redis forgot before its end was read is repeated', async () => {
   const laneway = await connect('through the intake queue')
   await service.stopWorker()
   const sending = laneway.send(image('+491700000013'))

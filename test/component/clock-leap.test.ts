@@ -68,7 +68,7 @@ describe.each([
   ['back by 30 days', -30 * DAY_MS],
   ['ahead by 3 hours', 3 * 3_600_000],
 ])('a clock that leaps %s', (_how, leapMs) => {
-  test('is noticed, logged once, shown, and believed again when it is back', async () => {
+  test('is noticed, logged once, shown, and trusted again when it is back', async () => {
     const { log, lines } = keptLog()
     await look(0, log)
     await look(leapMs, log)
@@ -88,7 +88,7 @@ describe.each([
   })
 })
 
-test.each([3_600_000, -3_600_000])('a clock that is set by %i ms is believed at once', async (ms) => {
+test.each([3_600_000, -3_600_000])('a clock that is set by %i ms is trusted at once', async (ms) => {
   const { log, lines } = keptLog()
   await look(0, log)
   await look(ms, log)
@@ -115,7 +115,7 @@ test('a waiting message neither expires nor leaves, and expires once a person tr
   })
 })
 
-test('a key whose message may have been forgotten too soon stands for no new message, until the clock is believed', async () => {
+test('an Idempotency-Key whose message may have been forgotten too soon makes no new one until the clock is trusted', async () => {
   const use = { account: 7, route: 'template', key: 'order-1', digest: 'd' }
   const later = { ...use, key: 'order-2' }
   await look(0)
@@ -148,7 +148,7 @@ test('a waiting message leaves once the clock is back', async () => {
   })
 })
 
-test('a step that comes before anybody has looked is refused as well', async () => {
+test('a step before the first check of the clock is refused as well', async () => {
   await look(0)
   const steady = performance.now.bind(performance)
   vi.spyOn(performance, 'now').mockImplementation(() => steady() - 30 * DAY_MS)
@@ -159,7 +159,7 @@ test('a step that comes before anybody has looked is refused as well', async () 
   expect(await readMessage(world.redis, id)).toBeUndefined()
 })
 
-test('nobody is let out by a budget or a cap that has ended only by such a clock', async () => {
+test('a budget or a cap that ended only by such a clock lets nobody through', async () => {
   await look(0)
   await look(30 * DAY_MS)
   const ask = { name: 'm1', names: ['491512'], isMarketing: true, isCampaign: true, opensConversation: false }
@@ -169,7 +169,7 @@ test('nobody is let out by a budget or a cap that has ended only by such a clock
   expect(isRedisAway(error), String(error)).toBe(true)
 })
 
-test('the leap and its end are logged once, however many parts look', async () => {
+test('the leap and its end are logged once, however many processes notice', async () => {
   const { log, lines } = keptLog()
   const other = connectWithRetry(world.server.url)
   for (const aheadMs of [0, 30 * DAY_MS, 30 * DAY_MS, 0, 0]) {
@@ -181,7 +181,7 @@ test('the leap and its end are logged once, however many parts look', async () =
   other.disconnect()
 })
 
-test('a clock that leaps and is set right while nothing of Laneway runs is believed by whatever starts then', async () => {
+test('a clock that leaps and is set right while no Laneway runs is trusted by whatever starts then', async () => {
   await leaveClockDoubt(world.redis, 30 * DAY_MS, 30 * DAY_MS)
   const started = connectWithRetry(world.server.url)
   await look(0, silentLog, started)
@@ -191,7 +191,7 @@ test('a clock that leaps and is set right while nothing of Laneway runs is belie
   started.disconnect()
 })
 
-test('one that was set back by a part of its leap is still doubted, by the rest and for an hour', async () => {
+test('a clock that was set back by part of its leap stays in doubt by the rest, for an hour at most', async () => {
   await leaveClockDoubt(world.redis, 30 * DAY_MS, DAY_MS)
   const started = connectWithRetry(world.server.url)
   await look(0, silentLog, started)
@@ -201,7 +201,7 @@ test('one that was set back by a part of its leap is still doubted, by the rest 
   started.disconnect()
 })
 
-test('the doubt ends by itself after an hour, and a part that starts meanwhile shares it', async () => {
+test('the doubt ends by itself after an hour, and a process that starts meanwhile shares it', async () => {
   await look(0)
   await look(30 * DAY_MS)
   expect(await clockDoubtEndsInMs(world.redis)).toBeGreaterThan(DOUBT_MS - 60_000)

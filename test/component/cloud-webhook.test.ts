@@ -121,7 +121,7 @@ describe('the handshake', () => {
     expect((await ask(query)).status).toBe(403)
   })
 
-  test('and every report are refused while nothing is configured', async () => {
+  test('and every report are refused while no webhook is configured', async () => {
     const config = { ...service.config, cloudApi: { appSecret: undefined, verifyToken: undefined } }
     const app = await startApp(
       service.redis,
@@ -146,7 +146,7 @@ describe('the handshake', () => {
 })
 
 describe('a report', () => {
-  test('whose signature is not that of its bytes is 401 and moves nothing', async () => {
+  test('with a signature that does not match its bytes is 401 and changes nothing', async () => {
     const sent = await claimed()
     const raw = Buffer.from(JSON.stringify(webhook({ statuses: [status(sent, 'delivered')] }), undefined, 1))
     const good = sign(raw)
@@ -177,19 +177,19 @@ describe('a report', () => {
     expect(await stateOf(sent)).toBe('delivered')
   })
 
-  test('that is signed but no webhook is 400', async () => {
+  test('that is signed but not a webhook is 400', async () => {
     for (const raw of ['', 'x', '{}', '[]', 'null', '{"entry":5}']) {
       const answer = await postRaw(raw, { 'content-type': 'application/json', 'x-hub-signature-256': sign(raw) })
       expect(answer.status, raw).toBe(400)
     }
   })
 
-  test('that is larger than 4 MB is 413', async () => {
+  test('of more than 4 MB is 413', async () => {
     const raw = JSON.stringify(webhook({ x: 'y'.repeat(4 * 1024 * 1024) }))
     expect((await postRaw(raw, { 'x-hub-signature-256': sign(raw) })).status).toBe(413)
   })
 
-  test('after a byte order mark is read as any other', async () => {
+  test('after a byte order mark is read like any other', async () => {
     const sent = await claimed()
     const raw = `\uFEFF${JSON.stringify(webhook({ statuses: [status(sent, 'delivered')] }))}`
     expect((await postRaw(raw, { 'x-hub-signature-256': sign(raw) })).status).toBe(200)
@@ -222,7 +222,7 @@ describe('a report', () => {
     expect(await stateOf(together)).toBe('read')
   })
 
-  test('of a late failure fails the message and tells why; after delivery it changes nothing', async () => {
+  test('of a late failure fails the message with its reason; after delivery it changes nothing', async () => {
     const [late, delivered] = [await claimed(), await claimed()]
     await post(webhook({ statuses: [status(late, 'sent'), status(delivered, 'delivered')] }))
     await post(webhook({ statuses: [status(late, 'failed'), status(delivered, 'failed')] }))
@@ -233,7 +233,7 @@ describe('a report', () => {
     expect(still).toEqual({ status: 'delivered', error_message: null })
   })
 
-  test('corrects a message that was taken for unknown', async () => {
+  test('corrects a message that was counted as unknown', async () => {
     const sent = await claimed()
     await setUnconfirmed(service.redis, sent.id, 'AAAAAA', {
       problem: { code: 'reset', sentence: 'Lost.' },
@@ -245,7 +245,7 @@ describe('a report', () => {
     expect(await deliveryOf(service, tenant, sent.name)).toEqual({ status: 'delivered', error_message: null })
   })
 
-  test('tells when it was sent by the clock of WhatsApp', async () => {
+  test("dates the sending by WhatsApp's clock", async () => {
     const sent = await claimed()
     const toldS = Math.ceil(Date.now() / 1_000)
     await eventually(async () => Date.now() > (toldS + 1) * 1_000, 'that second is over')
@@ -253,7 +253,7 @@ describe('a report', () => {
     expect((await infoOf(service, tenant, sent.name)).timestamp).toBe(toldS)
   })
 
-  test('by a clock that goes wrong tells no time before the claim and none after now', async () => {
+  test('with a wrong clock dates nothing before the claim and nothing after now', async () => {
     const claimedS = Math.floor(Date.now() / 1_000)
     const [slow, fast] = [await claimed(), await claimed()]
     await post(
@@ -271,7 +271,7 @@ describe('a report', () => {
     }
   })
 
-  test('that is dated ahead makes no delivery take longer than it did', async () => {
+  test('that is dated ahead makes no delivery time longer than it was', async () => {
     const sent = await claimed()
     const took: (number | undefined)[] = []
     const own = connectWithRetry(service.server.url)
@@ -286,7 +286,7 @@ describe('a report', () => {
     expect(took[1]).toBeLessThan(60_000)
   })
 
-  test('of an older attempt that failed decides nothing about the latest', async () => {
+  test('of an older attempt that failed does not decide about the latest', async () => {
     const sent = await claimed('AAAAAA')
     await post(
       webhook({
@@ -296,7 +296,7 @@ describe('a report', () => {
     expect(await stateOf(sent)).toBe('sending')
   })
 
-  test('with an opaque field that is forged, foreign, cut or missing moves nothing', async () => {
+  test('with an opaque field that is forged, foreign, cut or missing changes nothing', async () => {
     const sent = await claimed()
     const foreign = createOpaqueIds(['the secret key of another installation']).sign(sent.name, 'AAAAAA')
     const unsigned = sent.opaque.split('.').slice(0, 3).join('.')
@@ -311,7 +311,7 @@ describe('a report', () => {
     expect(await stateOf(sent)).toBe('sending')
   })
 
-  test('without the opaque field moves nothing, although the id of WhatsApp is known and it has failed', async () => {
+  test("without the opaque field changes nothing, although WhatsApp's id is known and the message has failed", async () => {
     const sent = await claimed()
     await recordStatus(service.redis, sent.id, 'AAAAAA', 'sent', { providerId: 'wamid.known' })
     const { biz_opaque_callback_data: _none, ...failed } = status(sent, 'failed', { id: 'wamid.known' })
@@ -325,7 +325,7 @@ describe('a report', () => {
     expect(JSON.stringify(told)).not.toMatch(/wamid|491700000001/)
   })
 
-  test('about a message whose record is gone leaves nothing behind', async () => {
+  test('about a message whose record is gone stores nothing', async () => {
     const sent = await claimed()
     const record = messageRecord(service.redis, sent.id)
     await record.remove()
@@ -333,7 +333,7 @@ describe('a report', () => {
     expect(await record.isThere()).toBe(false)
   })
 
-  test('of a thousand updates settles every one of them before it is answered', async () => {
+  test('of a thousand updates is answered after each of them is settled', async () => {
     const many = await Promise.all(Array.from({ length: 1_000 }, () => claimed()))
     const answer = await post(webhook({ statuses: many.map((sent) => status(sent, 'delivered')) }))
     expect(answer.status).toBe(200)
@@ -351,7 +351,7 @@ describe('a received message', () => {
     ...more,
   })
 
-  test('is looked up by the id of WhatsApp, by its account only', async () => {
+  test("is found by WhatsApp's id, and only by its account", async () => {
     expect((await post(webhook({ messages: [received('wamid.in1')] }))).status).toBe(200)
     expect(await infoOf(service, tenant, 'wamid.in1')).toEqual({
       message_id: 'wamid.in1',
@@ -366,7 +366,7 @@ describe('a received message', () => {
     expect(await lookUpStatus('wamid.in1', other)).toBe(404)
   })
 
-  test('is stored once: a repeat neither doubles it nor makes it live longer', async () => {
+  test('is stored once: a repeat neither doubles it nor extends its life', async () => {
     await post(webhook({ messages: [received('wamid.in2')] }))
     const record = receivedRecord(service.redis, tenant.account, 'wamid.in2')
     await record.expireIn(100_000)
@@ -379,7 +379,7 @@ describe('a received message', () => {
   test.each([
     ['an hour ahead', NOW_S + 3_600],
     ['that no calendar has', 9_000_000_000_000_000],
-  ])('with a time %s was received now, and the list of messages shows it', async (_name, timestamp) => {
+  ])('with a time %s is dated now, also in the list of messages', async (_name, timestamp) => {
     const id = `wamid.ahead${timestamp}`
     expect((await post(webhook({ messages: [received(id, { timestamp })] }))).status).toBe(200)
     expect((await infoOf(service, tenant, id)).timestamp).toBeLessThanOrEqual(Math.ceil(Date.now() / 1_000))
@@ -388,14 +388,14 @@ describe('a received message', () => {
     expect(list.text).toContain(id)
   })
 
-  test('for a number that is nobody’s is let go', async () => {
+  test('for a number that belongs to nobody is ignored', async () => {
     expect((await post(webhook({ messages: [received('wamid.in3')] }, '999'))).status).toBe(200)
     expect(await lookUpStatus('wamid.in3')).toBe(404)
   })
 })
 
 describe('while Redis is away', () => {
-  test('a report is 503 in time, and settles its messages when it comes again', async () => {
+  test('a report is 503 in time, and settles its messages when it is repeated', async () => {
     const sent = await claimed()
     const report = webhook({ statuses: [status(sent, 'delivered')] })
     await service.server.kill9()
@@ -407,7 +407,7 @@ describe('while Redis is away', () => {
     expect(await stateOf(sent)).toBe('delivered')
   })
 
-  test('but a wrong signature is still told from it', async () => {
+  test('a wrong signature is still refused with 401', async () => {
     await service.server.kill9()
     try {
       expect((await postRaw('{}', { 'x-hub-signature-256': sign('x') })).status).toBe(401)
@@ -420,14 +420,14 @@ describe('while Redis is away', () => {
   })
 })
 
-test('a report that overtakes our own answer is matched, and the answer does not undo it', async () => {
+test('a report that arrives before our own answer is matched, and the answer does not undo it', async () => {
   const sent = await claimed('BBBBBB')
   expect((await post(webhook({ statuses: [status(sent, 'read')] }))).status).toBe(200)
   await recordStatus(service.redis, sent.id, 'BBBBBB', 'sent', { providerId: 'wamid.answer' })
   expect(await readMessage(service.redis, sent.id)).toMatchObject({ state: 'read', providerId: 'wamid.answer' })
 })
 
-test('while Redis is full, reports are evidence as ever, also where their names are new', async () => {
+test('while Redis is full, reports still count as evidence, also with new names of a person', async () => {
   const sent = await claimed('CCCCCC')
   await service.redis.config('SET', 'maxmemory', '1')
   try {

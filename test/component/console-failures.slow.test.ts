@@ -24,7 +24,7 @@ async function watch(api: Api) {
 
 const test = serviceTest()
 
-test('a failure is shown within 5 s of the answer of the provider, to the account and to operators', async ({
+test("a failure is shown within 5 s of the provider's answer, to the account and to operators", async ({
   service,
   tenant,
   admin,

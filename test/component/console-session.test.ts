@@ -62,7 +62,7 @@ const post = (path: string, cookie: string, body: object, headers: Record<string
   })
 
 describe('signing in', () => {
-  test('gives a cookie that no script can read, no other site can use, and that ends after 12 hours', async () => {
+  test('sets a cookie that no script can read, no other site can use, and that ends after 12 hours', async () => {
     const { secret } = await makeKey(['admin'])
     const answer = await signIn(secret)
     expect(answer.headers.get('set-cookie')).toMatch(
@@ -81,12 +81,12 @@ describe('signing in', () => {
     ['the proxy before us', { 'x-forwarded-proto': 'https' }],
     ['the first of several proxies', { 'x-forwarded-proto': 'https, http' }],
     ['the address of the page', { origin: 'https://console.example' }],
-  ])('gives a cookie that is never sent unencrypted when it came over TLS by the word of %s', async (_who, headers) => {
+  ])('sets a cookie that is never sent unencrypted when %s shows that TLS was used', async (_who, headers) => {
     const answer = await signIn((await makeKey(['admin'])).secret, { ...SAME, ...headers })
     expect(answer.headers.get('set-cookie')).toMatch(/; Secure$/)
   })
 
-  test('works for a key that may be used from this address only, and for no other', async () => {
+  test('works from the addresses allowed for the key, and from no other', async () => {
     const keyFor = async (address: string) =>
       (await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'Ada', { addresses: [address] }))
         .secret
@@ -105,7 +105,7 @@ describe('signing in', () => {
     })
   })
 
-  test('that fails is no act', async () => {
+  test('that fails is not listed as an act', async () => {
     const cookie = await signedIn('admin')
     expect((await signIn('lw_nobody')).status).toBe(401)
     expect((await get('/admin/activity?limit=1', cookie)).json).toMatchObject({ data: [{ action: 'console.sign_in' }] })
@@ -121,13 +121,13 @@ describe('signing in', () => {
     }
   })
 
-  test('is refused to a key that may neither see messages nor run the account', async () => {
+  test('is refused for a key that may neither see messages nor run the account', async () => {
     const answer = await signIn((await makeKey(['messages:send', 'gallery'])).secret)
     expect([answer.status, errorOf(answer).code]).toEqual([403, 'forbidden'])
     expect(answer.headers.get('set-cookie')).toBeNull()
   })
 
-  test('is refused to another site, with the right key too', async () => {
+  test('is refused from another site, also with the right key', async () => {
     const { secret } = await makeKey(['admin'])
     for (const site of ['cross-site', 'same-site', 'none']) {
       expect((await signIn(secret, { 'sec-fetch-site': site })).status, site).toBe(403)
@@ -144,7 +144,7 @@ describe('signing in', () => {
     expect(await findSession(service.redis, second.id)).toBeDefined()
   })
 
-  test('is put off after ten wrong keys of one address, and no other address with it', () => {
+  test('is blocked for an address after ten wrong keys, and for no other address', () => {
     let now = 1_000
     const attempts = createSignInAttempts({ now: () => now })
     for (let i = 0; i < 10; i += 1) {
@@ -161,7 +161,7 @@ describe('signing in', () => {
 })
 
 describe('a session', () => {
-  test('of a key that may run the account sees and does all in it, and so does the key itself', async () => {
+  test('of a key that may run the account can see and do everything in it, and so can the key itself', async () => {
     const { secret } = await makeKey(['admin'])
     const cookie = cookieOf(await signIn(secret))
     for (const path of [
@@ -178,7 +178,7 @@ describe('a session', () => {
     expect((await service.api.as(secret).get('/admin/accounts')).status).toBe(403)
   })
 
-  test('of a key that is for some senders only does no more than the key', async () => {
+  test('of a key for some senders can do no more than the key', async () => {
     const { secret } = await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, '', {
       senders: [tenant.partnerLane],
     })
@@ -203,7 +203,7 @@ describe('a session', () => {
     }
   })
 
-  test('is good wherever its key is: in a header, in a body, and on the fast path', async () => {
+  test('works wherever its key works: in a header, in a body, and on the fast path', async () => {
     const cookie = await signedIn('admin', 'messages:read', 'messages:send')
     expect((await get('/admin/lanes', cookie)).status).toBe(200)
     const message = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001' }
@@ -213,7 +213,7 @@ describe('a session', () => {
     expect([sent.status, sent.text]).toMatchObject([200, expect.stringContaining('"messages"')])
   })
 
-  test('of a key that may only read sees and cannot act', async () => {
+  test('of a key that may only read can see and cannot act', async () => {
     const cookie = await signedIn('messages:read')
     expect((await get('/console/session', cookie)).status).toBe(200)
     expect((await get('/messages', cookie)).status).toBe(200)
@@ -221,7 +221,7 @@ describe('a session', () => {
     expect((await post('/messages/requeue', cookie, { all: true })).status).toBe(403)
   })
 
-  test('is good for nothing that another site asks for', async () => {
+  test('is refused for any request from another site', async () => {
     const cookie = await signedIn('admin', 'messages:read')
     for (const site of ['cross-site', 'same-site']) {
       const headers = { 'sec-fetch-site': site }
@@ -232,12 +232,12 @@ describe('a session', () => {
     expect(status).toBe(403)
   })
 
-  test('may be looked through from the address bar', async () => {
+  test('may be used to look from the address bar', async () => {
     const cookie = await signedIn('messages:read')
     expect((await get('/messages', cookie, { 'sec-fetch-site': 'none' })).status).toBe(200)
   })
 
-  test('of a browser that does not say where it is asks for changes from its own origin only', async () => {
+  test('of a browser that sends no site may make changes only from its own origin', async () => {
     const cookie = await signedIn('admin')
     const pause = async (headers: Record<string, string>) =>
       (await post(`/admin/lanes/${tenant.partnerLane}/pause`, cookie, {}, headers)).status
@@ -248,12 +248,12 @@ describe('a session', () => {
     expect((await get('/admin/lanes', cookie, {})).status).toBe(200)
   })
 
-  test('does not stand in for a key that is wrong', async () => {
+  test('does not replace a key that is wrong', async () => {
     const cookie = await signedIn('admin')
     expect((await get('/admin/lanes', cookie, { ...SAME, authorization: 'Bearer garbage' })).status).toBe(401)
   })
 
-  test('is over once it is signed out of', async () => {
+  test('is over after signing out', async () => {
     const cookie = await signedIn('admin')
     const out = await inspect(`${service.url}/console/session`, { method: 'DELETE', headers: { cookie, ...SAME } })
     expect(out.status).toBe(200)
@@ -279,7 +279,7 @@ describe('a session', () => {
     await eventually(async () => (await get('/admin/lanes', cookie)).status === 401, 'the session is over')
   })
 
-  test('expires in Redis by itself, and so does the list of the sessions of a key', async () => {
+  test("expires in Redis by itself, and so does the list of a key's sessions", async () => {
     const { secret } = await makeKey(['admin'])
     const past = await createSession(service.redis, secret, Date.now() - SESSION_MS + 50)
     await eventually(async () => (await findSession(service.redis, past.id)) === undefined, 'the session is over')
@@ -289,7 +289,7 @@ describe('a session', () => {
     }
   })
 
-  test.each(['', 'x', 'a'.repeat(43), '../../key', 'é'.repeat(43)])('with the id %j is none', async (id) => {
+  test.each(['', 'x', 'a'.repeat(43), '../../key', 'é'.repeat(43)])('with the id %j is refused', async (id) => {
     const cookie = `laneway_session=${encodeURIComponent(id)}`
     expect((await get('/console/session', cookie)).status).toBe(401)
   })
@@ -309,7 +309,7 @@ describe('the pages of the console', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('are one page, whatever the address, that may load nothing from elsewhere', async () => {
+  test('are one page at every address, which may load nothing from elsewhere', async () => {
     for (const path of ['/console', '/console/', '/console/lanes', '/console/messages/wamid.HBgM.X']) {
       const page = await fetch(pages.url + path)
       expect([page.status, await page.text()], path).toEqual([200, expect.stringContaining('<title>console')])
@@ -321,7 +321,7 @@ describe('the pages of the console', () => {
     }
   })
 
-  test('have assets that a browser keeps for good, and no file outside of their folder', async () => {
+  test('have assets that a browser keeps forever, and serve no file outside their folder', async () => {
     const asset = await fetch(`${pages.url}/console/assets/index-0a1b2c3d.js`)
     expect(asset.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     expect(asset.headers.get('content-type')).toMatch(/^text\/javascript/)
@@ -330,7 +330,7 @@ describe('the pages of the console', () => {
     }
   })
 
-  test('are where a person who opens the service is led', async () => {
+  test('are where a person who opens the service is redirected', async () => {
     const led = await fetch(`${pages.url}/`, { headers: { accept: 'text/html,*/*' }, redirect: 'manual' })
     expect([led.status, led.headers.get('location')]).toEqual([302, '/console'])
     expect((await fetch(`${pages.url}/`, { redirect: 'manual' })).status).toBe(302)

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => service?.close())
 
 describe('a snapshot', () => {
-  test('says of each lane what its queue says, and why it does not send', async () => {
+  test('shows of each lane what its queue shows, and why it does not send', async () => {
     await send(service, mine, 5)
     const snapshot = await eventually(async () => {
       const taken = await snapshotOf(service, mine)
@@ -48,7 +48,7 @@ describe('a snapshot', () => {
     expect(snapshot.totals.oldest_waiting_s).toBeGreaterThanOrEqual(0)
   })
 
-  test('holds nothing of another account', async () => {
+  test('contains nothing of another account', async () => {
     await send(service, theirs, 2)
     const snapshot = await snapshotOf(service, theirs)
     expect(snapshot.lanes.map(({ account }) => account)).toEqual([theirs.account, theirs.account])
@@ -56,7 +56,7 @@ describe('a snapshot', () => {
     expect(snapshot.totals.waiting).toBe(2)
   })
 
-  test('of another account is answered like one of an account that does not exist', async () => {
+  test('of another account gets the same answer as one of an account that does not exist', async () => {
     const { secret } = await keyOf(service, theirs, 'admin')
     for (const path of ['snapshot', 'stream', 'history']) {
       const answers = await Promise.all(
@@ -73,7 +73,7 @@ describe('a snapshot', () => {
     expect(lane.status).toBe(404)
   })
 
-  test('of a key that is for some senders holds their lanes only, and their history', async () => {
+  test('of a key for some senders contains only their lanes and history', async () => {
     const { secret } = await createCredential(service.redis, mine.account, ['admin'], Date.now(), 0, 'bound', {
       senders: [mine.cloudLane],
     })
@@ -90,7 +90,7 @@ describe('a snapshot', () => {
     expect(events.join()).not.toContain(`"sender":${mine.partnerLane},`)
   })
 
-  test('says who paused a lane, and for what', async () => {
+  test('shows who paused a lane, and why', async () => {
     const admin = service.api.as((await keyOf(service, mine, 'admin')).secret)
     const paused = await admin.post(`/admin/lanes/${mine.cloudLane}/pause`, { reason: HOSTILE_TEXT })
     expect(paused.status).toBe(200)
@@ -103,7 +103,7 @@ describe('a snapshot', () => {
     expect(resumed.status).toBe(200)
   })
 
-  test('adds up: of a campaign, its states are its total', async () => {
+  test('adds up: the states of a campaign make its total', async () => {
     const snapshot = await snapshotOf(service, mine)
     for (const campaign of snapshot.campaigns) {
       const { queued, sending, sent, delivered, read, failed, expired, cancelled, unconfirmed, unknown } = campaign
@@ -114,7 +114,7 @@ describe('a snapshot', () => {
   })
 })
 
-test('the history has a point for every period, and counts what was accepted', async () => {
+test('the history has a point for every period, and counts accepted messages', async () => {
   const { secret } = await keyOf(service, mine, 'messages:read')
   const history = async (query: string) => {
     const answer = await service.api.as(secret).get(`/console/history?${query}`)
@@ -132,7 +132,7 @@ test('the history has a point for every period, and counts what was accepted', a
   await eventually(async () => (await accepted('span=hour')) === 5, 'five were accepted')
 })
 
-test('a history that is asked for again is what one that is read whole is, with what was counted meanwhile', async () => {
+test('a history read in parts equals one read whole, including what was counted meanwhile', async () => {
   const of = { name: 'mine', lanes: async () => [mine.partnerLane, mine.cloudLane] }
   const read = createSeriesReader(service.redis, 1)
   const sum = async (reader: typeof read, span: 'hour' | 'week') =>
@@ -146,7 +146,7 @@ test('a history that is asked for again is what one that is read whole is, with 
   }
 })
 
-test('a worker that was killed is shown as lost for an hour, and one that stopped in order is not', async () => {
+test('a killed worker is shown as lost for an hour, a worker that stopped in order is not', async () => {
   const facts = { host: 'h', pid: 7, startedAt: Date.now() - 60_000, version: '0.1.0', lanes: 2, serves: [] }
   const nowMs = await redisNowMs(service.redis)
   for (const [name, agoMs] of Object.entries({ alive: 0, killed: 20_000, older: 3_700_000, stopped: 0 })) {
@@ -173,7 +173,7 @@ test('a worker that was killed is shown as lost for an hour, and one that stoppe
   for (const name of ['alive', 'killed']) await removeHeartbeat(service.redis, name)
 })
 
-test('once a worker is there the lanes send, and the snapshot names it', async () => {
+test('lanes send once a worker is there, and the snapshot names it', async () => {
   await service.startWorker()
   const snapshot = await eventually(async () => {
     const taken = await snapshotOf(service, mine)

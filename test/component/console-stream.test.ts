@@ -19,7 +19,7 @@ import { eventually } from '../support/wait.ts'
 
 const test = serviceTest({ worker: false })
 
-test('a stream begins with a snapshot, is named, and lets no text make up an event', async ({ service, tenant }) => {
+test('a stream begins with a snapshot, is named, and no text in it can forge an event', async ({ service, tenant }) => {
   await senderRecord(service.redis, tenant.cloudLane).change({ name: HOSTILE_TEXT })
   const { secret } = await keyOf(service, tenant, 'messages:read')
   const { answer, events, reading } = await follow(service, secret, '?limit=2')
@@ -41,7 +41,7 @@ test('a stream begins with a snapshot, is named, and lets no text make up an eve
   )
 })
 
-test('a stream of changes begins whole, and each change makes the next snapshot of the one before', async ({
+test('a stream of changes begins with a whole snapshot, and each change turns it into the next', async ({
   service,
   tenant,
 }) => {
@@ -58,7 +58,7 @@ test('a stream of changes begins whole, and each change makes the next snapshot 
   expect(Math.max(...sizes.slice(1))).toBeLessThan((sizes[0] ?? 0) / 2)
 })
 
-test('a HEAD of a stream is answered at once, and follows nothing', async ({ service, tenant }) => {
+test('a HEAD request for a stream is answered at once and keeps nothing open', async ({ service, tenant }) => {
   const { secret } = await keyOf(service, tenant, 'messages:read')
   const asked = { method: 'HEAD', signal: AbortSignal.timeout(300_000) }
   const answer = await service.api.as(secret).open('/console/stream', asked)
@@ -74,7 +74,7 @@ test('a stream ends when its key is revoked', async ({ service, tenant }) => {
   await eventually(async () => isOver(), 'the stream is over')
 })
 
-test('a stream costs one snapshot a second, however many look, and none when nobody does', async ({
+test('a stream costs one snapshot a second, however many watch, and none when nobody does', async ({
   service,
   tenant,
 }) => {
@@ -122,7 +122,7 @@ test('a stream that is read too slowly is cut off, and the others go on', async 
   await eventually(async () => streams.count() === 0, 'none is left')
 })
 
-test('when all streams are taken, the account that has most ends its oldest for one that has fewer', async ({
+test('when all streams are in use, the account with most ends its oldest for an account with fewer', async ({
   service,
   tenant,
 }) => {
@@ -147,7 +147,7 @@ test('when all streams are taken, the account that has most ends its oldest for 
   expect(streams.count()).toBe(0)
 })
 
-test('an account that opens as many streams as it may leaves room for those of others', async ({ service, tenant }) => {
+test('an account with as many streams as it may have leaves room for those of others', async ({ service, tenant }) => {
   const answers: IncomingMessage[] = []
   const open = async (of: Tenant): Promise<number | undefined> => {
     const { secret } = await keyOf(service, of, 'messages:read')

@@ -58,14 +58,14 @@ async function erased(person: string, api = admin): Promise<Record<string, unkno
   )
 }
 
-test('deletes the entry of the person by the user id, and nothing of them is kept', async () => {
+test('deleting the entry of a person by the user id leaves nothing of them', async () => {
   await named('447700900101', 'GB.1000101')
   expect(await erased('+447700900101')).toMatchObject({ state: 'done', contact_book: 'deleted' })
   const left = Object.entries(await stored(service.redis)).filter(([key, value]) => (key + value).includes('1000101'))
   expect(left).toEqual([])
 })
 
-test('says so when there was no entry, when no user id is known, and when no number is on the Cloud API', async () => {
+test('the outcome shows when there was no entry, no known user id, or no number on the Cloud API', async () => {
   await named('447700900102', 'GB.1000102')
   expect(await erased('GB.1000102')).toMatchObject({ contact_book: 'deleted' })
   await named('447700900102', 'GB.1000102')
@@ -77,7 +77,7 @@ test('says so when there was no entry, when no user id is known, and when no num
   expect(await erased('+447700900103', admin.as(secret))).toMatchObject({ contact_book: 'none' })
 })
 
-test('says so when WhatsApp refuses', async () => {
+test('the outcome shows when WhatsApp refuses', async () => {
   await control({ refuse: { code: 10, http: 403, count: 1 } })
   await named('447700900104', 'GB.1000104')
   expect(await erased('+447700900104')).toMatchObject({ state: 'done', contact_book: 'refused' })
@@ -85,7 +85,7 @@ test('says so when WhatsApp refuses', async () => {
   expect(lines.join()).not.toContain('1000104')
 })
 
-test('is done at once while WhatsApp is away, asks again, and holds up nobody', async () => {
+test('an erasure ends at once while WhatsApp is away, asks again later, and delays nobody', async () => {
   await control({ refuse: { code: 1, http: 500, count: 1 } })
   await named('447700900105', 'GB.1000105')
   const { data } = answered.parse((await erase('+447700900105', admin)).json)
@@ -117,13 +117,13 @@ test('tries end after about a day', () => {
   expect(waited).toBeLessThan(30 * 3_600_000)
 })
 
-test('what several businesses answer comes to one outcome, and an unreachable one is asked again', () => {
+test('answers of several businesses make one outcome, and an unreachable one is asked again', () => {
   expect(outcomeOf(['refused', 'deleted', 'not_found'])).toBe('deleted')
   expect(outcomeOf(['refused', 'not_found'])).toBe('not_found')
   expect(outcomeOf(['deleted', 'unreachable'])).toBe('unreachable')
   expect(outcomeOf(['refused'])).toBe('refused')
 })
 
-test('only user ids are asked for: no numbers, no names of a parent company', () => {
+test('only user ids are asked about: no numbers, no names of a parent company', () => {
   expect(bookNames(['447700900101', 'GB.1000101', 'BR.AB12cd', 'GB.ENT.1000101'])).toEqual(['GB.1000101', 'BR.AB12cd'])
 })

@@ -27,7 +27,7 @@ const contacts = (from: number, count: number) => Array.from({ length: count }, 
 const newTag = async (account: number, name: string) => (await createTag(lists.redis, account, name)).id
 
 describe('fetching contacts, shape records', () => {
-  test('gives one record per contact and tag, in the order of joining', async () => {
+  test('returns one record per contact and tag, in the order of joining', async () => {
     const { id: account, apiKey } = lists.records
     const [one, two] = [await newTag(account, 'one'), await newTag(account, 'two')]
     await importContacts(lists.redis, account, one, [contact(1), contact(2)])
@@ -48,7 +48,7 @@ describe('fetching contacts, shape records', () => {
     for (const each of data) expect(Object.values(each).slice(0, 4).every(Number.isSafeInteger)).toBe(true)
   })
 
-  test('counts a tag that is named twice once, and an unknown one not at all', async () => {
+  test('counts a tag that is given twice once, and ignores an unknown one', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'twice')
     await importContacts(lists.redis, account, tag, [contact(9)])
@@ -58,14 +58,14 @@ describe('fetching contacts, shape records', () => {
     expect([none.status, none.json]).toEqual([200, { status: true, msg: expect.any(String), data: [] }])
   })
 
-  test('gives nothing of a tag of another account', async () => {
+  test("returns nothing of another account's tag", async () => {
     const tag = await newTag(lists.contacts.id, 'theirs')
     await importContacts(lists.redis, lists.contacts.id, tag, [contact(1)])
     const reply = await lists.post(FETCH, { api_key: lists.records.apiKey, tags: [tag] })
     expect([reply.status, reply.json.data]).toEqual([200, []])
   })
 
-  test('streams a list of several chunks whole and in order', async () => {
+  test('streams a list of several chunks completely and in order', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'long')
     for (let from = 0; from < 2_500; from += 500) {
@@ -75,7 +75,7 @@ describe('fetching contacts, shape records', () => {
     expect(listOf(reply.json.data).map((each) => each.phone)).toEqual(contacts(10_000, 2_500).map((each) => each.phone))
   })
 
-  test('a list of exactly one chunk ends where it ends', async () => {
+  test('ends correctly with a list of exactly one chunk', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'exact')
     await importContacts(lists.redis, account, tag, contacts(20_000, 1_000))
@@ -85,7 +85,7 @@ describe('fetching contacts, shape records', () => {
 })
 
 describe('fetching contacts, shape contacts', () => {
-  test('gives one object per contact with all tags that it carries', async () => {
+  test('returns one object per contact with all its tags', async () => {
     const { id: account, apiKey } = lists.contacts
     const [one, two, three] = [await newTag(account, 'a'), await newTag(account, 'b'), await newTag(account, 'c')]
     await importContacts(lists.redis, account, one, [contact(501), contact(502)])
@@ -121,7 +121,7 @@ describe('fetching contacts, shape contacts', () => {
     })
   })
 
-  test('gives an empty list when a whole chunk was seen under an earlier tag', async () => {
+  test('returns an empty list when a whole chunk was already returned under an earlier tag', async () => {
     const { id: account, apiKey } = lists.contacts
     const [one, two] = [await newTag(account, 'all'), await newTag(account, 'all again')]
     await importContacts(lists.redis, account, one, contacts(30_000, 1_000))
@@ -159,12 +159,12 @@ describe('refusals of a fetch', () => {
     expect(errorOf(reply).details.map((each) => each.path)).toContain(path)
   })
 
-  test('100 tags are not too many', async () => {
+  test('100 tags are accepted', async () => {
     const tags = Array.from({ length: 100 }, (_, i) => 900_000 + i)
     expect((await lists.post(FETCH, { api_key: lists.records.apiKey, tags })).status).toBe(200)
   })
 
-  test('a wrong key is refused before the fields are looked at', async () => {
+  test('a wrong key is refused before the fields are checked', async () => {
     const { key } = lists.records
     const expired = await key(['contacts:read'], Date.now() - 1)
     expect((await lists.post(FETCH, { api_key: 'nonsense', tags: 'x' })).status).toBe(401)
@@ -172,7 +172,7 @@ describe('refusals of a fetch', () => {
     expect((await lists.post(FETCH, { api_key: await key(['gallery']), tags: [1] })).status).toBe(403)
   })
 
-  test('a broken record is 500 in the envelope, and tells nothing of the store', async () => {
+  test('a broken record is 500 in the envelope, and reveals nothing of the store', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'broken')
     await importContacts(lists.redis, account, tag, [contact(77)])
@@ -187,7 +187,7 @@ describe('refusals of a fetch', () => {
     expect(JSON.stringify(reply.json)).not.toMatch(NAMES_A_KEY)
   })
 
-  test('a record that is found broken in a later chunk cuts the answer instead of ending it as if it were whole', async () => {
+  test('a broken record in a later chunk cuts the answer off instead of ending it as if complete', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'broken later')
     for (const from of [50_000, 51_000, 52_000]) {
@@ -200,7 +200,7 @@ describe('refusals of a fetch', () => {
     await expect(lists.post(FETCH, { api_key: apiKey, tags: [tag] })).rejects.toThrow()
   })
 
-  test('a client that hangs up stops the reading, and the next one is served', async () => {
+  test('a client that hangs up stops the reading, and the next client is served', async () => {
     const { id: account, apiKey } = lists.records
     const tag = await newTag(account, 'hang up')
     for (let from = 0; from < 20_000; from += 1_000) {
@@ -222,7 +222,7 @@ describe('refusals of a fetch', () => {
 describe('creating a list', () => {
   const create = (body: unknown, key = lists.records.authToken) => lists.post(CREATE, body, XHR, key)
 
-  test('answers the id of the new tag', async () => {
+  test('returns the id of the new tag', async () => {
     const reply = await create({ name: '  Customers  ' })
     expect(reply.status).toBe(200)
     expect(reply.json).toEqual({ status: true, message: expect.any(String), tagId: expect.any(Number) })
@@ -238,7 +238,7 @@ describe('creating a list', () => {
     ['Weiß', 'WEIẞ'],
     ['İzmir', 'i\u0307zmir'],
     ['Ϊ\u0301ota', 'ΐota'],
-  ])('%s and %s are one name', async (first, second) => {
+  ])('%s and %s are the same name', async (first, second) => {
     const made = await create({ name: first })
     const again = await create({ name: second })
     expect(again.status).toBe(400)
@@ -247,7 +247,7 @@ describe('creating a list', () => {
     expect(error.details).toMatchObject([{ path: 'name', tag_id: made.json.tagId }])
   })
 
-  test('the name of another account is free, and its tag is not ours', async () => {
+  test("a name that another account uses is free, and that account's tag is not ours", async () => {
     const theirs = await newTag(lists.contacts.id, 'Shared name')
     const reply = await create({ name: 'Shared name' })
     expect(reply.status).toBe(200)
@@ -255,7 +255,7 @@ describe('creating a list', () => {
     expect(await findTag(lists.redis, lists.records.id, theirs)).toBeUndefined()
   })
 
-  test('of many at once with one name, one is created', async () => {
+  test('of many requests at once with one name, one creates it', async () => {
     const replies = await Promise.all(Array.from({ length: 20 }, () => create({ name: 'Race' })))
     expect(replies.filter((reply) => reply.status === 200).length).toBe(1)
     expect(replies.filter((reply) => reply.status === 400).length).toBe(19)
@@ -272,7 +272,7 @@ describe('creating a list', () => {
     expect(errorOf(reply).details).toEqual([{ path: 'name', message }])
   })
 
-  test('without X-Requested-With it is refused, and the fault of the body named as well', async () => {
+  test('a request without X-Requested-With is refused, together with the fault of the body', async () => {
     const { authToken } = lists.records
     const missing = await lists.post(CREATE, { name: 'x' }, {}, authToken)
     expect([missing.status, errorOf(missing).details]).toEqual([
@@ -314,7 +314,7 @@ describe('importing contacts', () => {
     expect(await readMembers(lists.redis, account, tag, 0, 100)).toEqual(before)
   })
 
-  test('name and email of a known number are replaced, but never by nothing', async () => {
+  test('name and email of a known number are replaced, but never by an empty value', async () => {
     const { id: account } = lists.records
     const tag = await newTag(account, 'replaced')
     const phone = '4915112345678'
@@ -335,7 +335,7 @@ describe('importing contacts', () => {
     expect(await contactsOf(lists.redis, account).phones.field(contact(70_000).phone)).toBeNull()
   })
 
-  test('whatever is imported in whatever order, each number is one contact, once in each of its tags', async () => {
+  test('after any imports in any order, each number is one contact, once in each of its tags', async () => {
     const { id: account } = lists.contacts
     const tags = [await newTag(account, 'm1'), await newTag(account, 'm2'), await newTag(account, 'm3')]
     const known = new Map<string, Set<number>>()

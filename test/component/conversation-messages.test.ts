@@ -45,7 +45,7 @@ async function writes(from: string, at: number, { retentionMs = HOUR, ...more }:
   return message.id
 }
 
-test('both directions are one list, the newest first by the times that WhatsApp tells, whenever they come in', async () => {
+test("both directions are in one list, newest first by WhatsApp's times, whatever order they come in", async () => {
   const person = '491541000001'
   const before = Date.now()
   const first = await sendTo(service, tenant, `+${person}`)
@@ -62,7 +62,7 @@ test('both directions are one list, the newest first by the times that WhatsApp 
   expect((await thread(person)).data[1]).toMatchObject({ direction: 'inbound', from: person, text: expect.any(String) })
 })
 
-test('what WhatsApp brings stands in it with all its parts', async () => {
+test('what WhatsApp delivers is listed with all its parts', async () => {
   const text = JSON.stringify({ flow_token: 'order-77', day: 'Monday' })
   const body = { sender: `${PHONE_NUMBER_ID}1`, from: '+447700900151', type: 'flow_reply', text }
   const { id } = await receiveInbound(service.simulator.url, body)
@@ -70,7 +70,7 @@ test('what WhatsApp brings stands in it with all its parts', async () => {
   expect(data).toMatchObject([{ id, kind: 'interactive', flow: { token: 'order-77', response: { day: 'Monday' } } }])
 })
 
-test('a person of whom nothing is known has none, and what is not kept any longer is gone', async () => {
+test('a person without messages has an empty list, and expired messages are gone', async () => {
   expect(await thread('491541000003')).toEqual({ data: [], next: null })
   // On a slow machine it may be gone before it is looked for: then one is kept for longer.
   for (let retentionMs = 400, isSeen = false; !isSeen; retentionMs *= 4) {
@@ -102,7 +102,7 @@ test('each message is on one page, also while new ones come in', async () => {
   expect([refused.status, errorOf(refused).code]).toEqual([400, 'invalid_request'])
 })
 
-test('names of one person are one list', async () => {
+test('all names of one person lead to one list', async () => {
   const [number, userId] = ['491541000006', 'DE.1541000006']
   const ids = [
     await writes(number, Date.now() - 3),
@@ -120,7 +120,7 @@ test('names of one person are one list', async () => {
   expect(messages.map(({ id }) => id)).toEqual([ids[1], ids[0]])
 })
 
-test('all of a person is found by a process that is slow, whatever was sent to others since', async () => {
+test('a slow process finds all messages of a person, whatever was sent to others since', async () => {
   const person = '491541000019'
   const first = await writes(person, Date.now() - 10_000)
   const second = await writes(person, Date.now() - 9_000, { lane: tenant.partnerLane })
@@ -144,7 +144,7 @@ test('all of a person is found by a process that is slow, whatever was sent to o
   }
 })
 
-test('another account sees nothing of it, and a key without the permission is refused', async () => {
+test('another account gets nothing of it, and a key without the permission is refused', async () => {
   const person = '491541000007'
   await writes(person, Date.now())
   const other = await service.addTenant({ defaultProvider: 'cloud-api' })
@@ -157,7 +157,7 @@ test('another account sees nothing of it, and a key without the permission is re
   expect(errorOf(await ask(`${person}/messages?sender=${other.cloudNumber}`)).code).toBe('unknown_sender')
 })
 
-test('a key for some senders reads what was written with these', async () => {
+test('a key for some senders reads only conversations with those', async () => {
   const person = '491541000008'
   const ours = await writes(person, Date.now() - 2)
   const theirs = await writes(person, Date.now() - 1, { lane: tenant.partnerLane })

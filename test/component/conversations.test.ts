@@ -40,7 +40,7 @@ const send = (to: string, more: object = {}) =>
     body: JSON.stringify({ api_key: tenant.apiKey, ...audioTo(to, more) }),
   })
 
-test('it is open until 24 hours after the latest message, also when an earlier one comes after it', async () => {
+test('a reply window is open until 24 hours after the latest message, also when an earlier one comes after it', async () => {
   const person = '491530000001'
   expect(await conversation(person)).toMatchObject({ open: false, open_until: null, last_received_at: null })
   await writes(person, HOUR)
@@ -53,7 +53,7 @@ test('it is open until 24 hours after the latest message, also when an earlier o
   expect((await conversation(person, { sender: tenant.partnerNumber })).open).toBe(null)
 })
 
-test('what is too old, of a group, or no message of the person opens nothing; a time to come is taken for now', async () => {
+test('a message that is too old, of a group, or not from the person opens nothing; a future time counts as now', async () => {
   await writes('491530000002', 25 * HOUR)
   await writes('491530000003', 0, { parts: { group_id: 'g1' } })
   await writes('491530000004', 0, { type: 'system' })
@@ -65,7 +65,7 @@ test('what is too old, of a group, or no message of the person opens nothing; a 
   expect(until).toBeLessThanOrEqual(Date.now() + WINDOW_MS)
 })
 
-test('it is open under the number and under the user id of a person who is known by both, until the person is erased', async () => {
+test('a reply window is open under both number and user id of a person with both, until the person is erased', async () => {
   const [person, userId] = ['491530000020', 'DE.20']
   await writes(person, HOUR, { parts: { from_user_id: userId } })
   for (const name of [person, userId]) expect((await conversation(name)).open, name).toBe(true)
@@ -77,7 +77,7 @@ test('it is open under the number and under the user id of a person who is known
   for (const name of [person, userId]) expect((await conversation(name)).open, name).toBe(false)
 })
 
-test('it stays open, until the later of its ends, when the key changes under which people are named', async () => {
+test('a reply window stays open until its latest end when the data key changes', async () => {
   const [older, newer] = ['an older key of thirty-two characters', 'a newer key of thirty-two characters']
   const [redis, lane, person, nowMs] = [service.redis, tenant.cloudLane, '491530000010', Date.now()]
   try {
@@ -94,7 +94,7 @@ test('it stays open, until the later of its ends, when the key changes under whi
   }
 })
 
-test('a person, a sender and a key that are none are refused', async () => {
+test('an invalid person, sender or key is refused', async () => {
   expect(await ask('Ada')).toMatchObject({ status: 400, json: { error: { code: 'invalid_request' } } })
   expect(await ask('491530000001?sender=4910000000')).toMatchObject({
     status: 400,
@@ -105,7 +105,7 @@ test('a person, a sender and a key that are none are refused', async () => {
   expect(await ask('491530000001', other.apiKey)).toMatchObject({ status: 200, json: { data: { open: false } } })
 })
 
-test('a message outside of it is accepted with a warning, one inside without', async () => {
+test('a message outside the window is accepted with a warning, one inside without', async () => {
   const outside = await send('+491530000005')
   expect([outside.status, outside.headers.get('x-laneway-warning')]).toEqual([200, 'outside_window'])
   await writes('491530000005', HOUR)
@@ -115,7 +115,7 @@ test('a message outside of it is accepted with a warning, one inside without', a
   expect([late.status, late.headers.get('x-laneway-warning')]).toEqual([200, 'outside_window'])
 })
 
-test('an account may have it refused, alone and in a batch; other senders are not judged', async () => {
+test('an account may refuse messages outside the window, alone and in a batch; other senders are not affected', async () => {
   await setAccountSettings(service.redis, tenant.account, { outside_window: 'refuse' })
   const refused = await eventually(async () => {
     const answer = await send('+491530000006')

@@ -68,7 +68,7 @@ describe('a recipient', () => {
     expect(await (await underWay(lane, ANOTHER)).refused(90 * SECOND)).toBe(90 * SECOND)
   })
 
-  test('is refused to every claim during its cooldown, without a try and without a trace; others are not', async () => {
+  test('is refused to every claim during its cooldown, without using a try or leaving a trace; others are not', async () => {
     const lane = newLane()
     const first = await underWay(lane, ONE)
     expect(await first.refused(30 * SECOND)).toBe(30 * SECOND)
@@ -83,7 +83,7 @@ describe('a recipient', () => {
     expect(await claimOf(newId(newLane()), ONE)).toMatchObject({ verdict: 'done' })
   })
 
-  test('has one cooldown for a burst that was under way together', async () => {
+  test('has one cooldown for a burst of messages sent together', async () => {
     const lane = newLane()
     const burst = await Promise.all(Array.from({ length: 20 }, () => underWay(lane, ONE)))
     const since = performance.now()
@@ -95,7 +95,7 @@ describe('a recipient', () => {
     expect(await (await underWay(lane, ONE)).refused()).toBe(4 * SECOND)
   })
 
-  test('gets one message at a time after its cooldown, each at its turn', async () => {
+  test('gets one message at a time after its cooldown, each in its turn', async () => {
     const lane = newLane()
     const burst = await Promise.all(Array.from({ length: 3 }, () => underWay(lane, ONE)))
     const since = performance.now()
@@ -112,7 +112,7 @@ describe('a recipient', () => {
     expect(await claimOf(burst[2]?.id ?? newId(lane), ONE)).toMatchObject({ verdict: 'done' })
   })
 
-  test('refuses what comes a moment early and what cannot be sent in time, without a place in line', async () => {
+  test('refuses a message that comes a moment early or cannot be sent in time, without giving it a turn', async () => {
     // Once more, on another lane, where the machine was so slow that the moment was over.
     const { early, before, after } = await eventually(async () => {
       const lane = newLane()
@@ -129,7 +129,7 @@ describe('a recipient', () => {
     expect(after).toBe(before)
   })
 
-  test('that is not refused any more is forgotten', async () => {
+  test('that is no longer refused is forgotten', async () => {
     const lane = newLane()
     const since = performance.now()
     await (await underWay(lane, ONE)).refused()
@@ -147,7 +147,7 @@ test('a message past its validity expires whether or not its recipient is in coo
 })
 
 describe('a lane', () => {
-  test('begins with the step that proves a message thrown back, for all claims of it and no others', async () => {
+  test('begins with the step that proves a message throttled, for all its claims and no others', async () => {
     const lane = newLane()
     const since = performance.now()
     await (await underWay(lane, ONE)).throttled(30 * SECOND)
@@ -168,7 +168,7 @@ describe('a lane', () => {
     expect(await claimOf(newId(lane), ONE)).toMatchObject({ verdict: 'lane_cooldown' })
   })
 
-  test('a shortest cooldown of less than a millisecond harms nothing', async () => {
+  test('accepts a shortest cooldown of less than a millisecond', async () => {
     const lane = newLane()
     expect(await (await underWay(lane, ONE)).throttled(0)).toMatchObject({ verdict: 'done', state: 'queued' })
   })
@@ -187,7 +187,7 @@ describe('a lane that is probed', () => {
   /** As if its cooldown were over. */
   const over = (lane: number) => cooldownOf(redis, lane).remove()
 
-  test('lets one message go after its cooldown, whichever worker asks, and all once that was answered', async () => {
+  test('lets one message go after its cooldown, whichever worker asks, and all once that is answered', async () => {
     const lane = newLane()
     expect((await cool(lane)).isNew).toBe(true)
     expect(await asked(lane)).toMatchObject({ verdict: 'lane_cooldown' })
@@ -203,7 +203,7 @@ describe('a lane that is probed', () => {
       expect([each.verdict, 'isProbe' in each && each.isProbe]).toEqual(['done', false])
   })
 
-  test('waits twice as long after each probe that brings nothing, up to a limit, and no longer for the same burst', async () => {
+  test('waits twice as long after each probe that fails, up to a limit, and not again for the same burst', async () => {
     const lane = newLane()
     expect(await cool(lane)).toEqual({ ms: FIRST, isNew: true })
     const again = await cool(lane)
@@ -217,7 +217,7 @@ describe('a lane that is probed', () => {
     expect(await cool(lane)).toEqual({ ms: FIRST, isNew: true })
   })
 
-  test('lets the next one go when the probe never ends', async () => {
+  test('lets the next one go when the probe is never answered', async () => {
     const lane = newLane()
     await cool(lane)
     await over(lane)

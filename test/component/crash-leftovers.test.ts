@@ -93,7 +93,7 @@ const KINDS: Record<string, (n: number) => Kind> = {
 }
 
 test.each(Object.entries(KINDS))(
-  'a crash while an %s is created leaves a record that is found and stays, or that is not and ends',
+  'a crash while an %s is created leaves either a record that is found and stays, or an unlisted one that expires',
   async (_kind, kindOf) => {
     for (let commands = 0, died = true; died; commands += 1) {
       const { make, record, isListed, find } = kindOf(commands)
@@ -113,7 +113,7 @@ test.each(Object.entries(KINDS))(
   },
 )
 
-test('repeating the request that made a campaign lets one that has ended go on ending', async () => {
+test('repeating the request that made a campaign does not extend the life of an ended one', async () => {
   const make = () => createCampaign(redis, { account: 1, lane: 1, number: 4_999, definition }, Date.now())
   const id = await make()
   await moveCampaign(redis, id, 'cancel', 60_000)
@@ -121,7 +121,7 @@ test('repeating the request that made a campaign lets one that has ended go on e
   expect(await campaignRecord(redis, { lane: 1, number: 4_999 }).livesMs()).toBeGreaterThan(0)
 })
 
-test('the token of a file that was never added leads nowhere for an hour at most; that of one that was stays', async () => {
+test('the token of a file that was never added expires within an hour; that of an added file stays', async () => {
   const account = 4_000
   const folder = await createFolder(redis, account, { name: 'x' })
   let loose = 0
@@ -159,7 +159,7 @@ test('the token of a file that was never added leads nowhere for an hour at most
   expect(orphans).toBeGreaterThan(0)
 })
 
-test('campaigns that are kept no more leave the list of their account although nobody lists them', async () => {
+test('campaigns whose records are gone leave the list of their account even if nobody lists them', async () => {
   const [gone, kept] = await Promise.all(
     [0, 1].map(() => createCampaign(redis, { account: 9, lane: 1, definition }, Date.now())),
   )

@@ -82,7 +82,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('who has no session is shown where to sign in, whatever key is sent', async () => {
+test('a request without a session is led to sign in, whatever key is sent', async () => {
   const operator = (await createCredential(service.redis, NO_ACCOUNT, [OPERATOR], Date.now())).secret
   const basic = (key: string) => `Basic ${Buffer.from(`anybody:${key}`).toString('base64')}`
   const admin = await tenant.key('admin')
@@ -97,7 +97,7 @@ test('who has no session is shown where to sign in, whatever key is sent', async
   }
 })
 
-test('a session of an account is refused, one of an operator is not, and one that is over is none', async () => {
+test('a session of an account is refused, one of an operator is accepted, and an ended one counts as none', async () => {
   const statusWith = async (headers: { cookie: string }) =>
     (await fetch(`${service.url}/dashboard/api/queues`, { headers })).status
   expect(await statusWith(await sessionHeader(service.redis, await tenant.key('admin')))).toBe(403)
@@ -111,7 +111,7 @@ test('a page of another site gets nothing with the cookie', async () => {
   expect((await fetch(`${service.url}/dashboard/api/queues`, { headers })).status).toBe(403)
 })
 
-test("an operator who names an account sees its lanes, and another account's not even by their names", async () => {
+test("an operator who names an account sees its lanes, and not even the names of another account's", async () => {
   const queue = shownAs(tenant.partnerLane)
   expect((await jobsOf(queue, ours)).jobs?.map(({ id }) => id)).toContain(waiting)
   expect((await jobsOf(queue, theirs)).jobs).toBeUndefined()
@@ -120,7 +120,7 @@ test("an operator who names an account sees its lanes, and another account's not
   }
 })
 
-test('of a move, everybody sees that it waits, and nobody the job', async () => {
+test('a move is shown to everybody as waiting, and its job to nobody', async () => {
   for (const key of [ours, theirs]) {
     const { text, jobs } = await jobsOf(MOVE_QUEUE, key)
     expect(jobs).toEqual([])
@@ -131,15 +131,15 @@ test('of a move, everybody sees that it waits, and nobody the job', async () => 
   }
 })
 
-describe('numbers and text are in nothing', () => {
-  test.each(['latest', 'waiting', 'failed'])('that the list of jobs shows (%s)', async (status) => {
+describe('numbers and text are hidden', () => {
+  test.each(['latest', 'waiting', 'failed'])('in the list of jobs (%s)', async (status) => {
     const { text, jobs } = await jobsOf(shownAs(tenant.partnerLane), ours, status)
     expect(jobs?.length).toBeGreaterThan(0)
     expect(text).not.toContain(CANARY)
     expect(text).not.toContain(CANARY_NUMBER)
   })
 
-  test.each(['', '/logs', '/flow'])('that one job shows (%s)', async (path) => {
+  test.each(['', '/logs', '/flow'])('in a single job (%s)', async (path) => {
     for (const id of [waiting, poison]) {
       const answer = await look(`/api/queues/${shownAs(tenant.partnerLane)}/${id}${path}`, ours)
       expect(answer.status).toBe(200)
@@ -157,13 +157,13 @@ test.each([
   ['PUT', '/api/queues/lane-1/obliterate'],
   ['PATCH', '/api/queues/lane-1/x/update-data'],
   ['DELETE', '/api/queues/lane-1'],
-])('%s %s is refused, to an operator too', async (method, path) => {
+])('%s %s is refused, also for an operator', async (method, path) => {
   const answer = await look(path, ours, method)
   expect(answer.status).toBe(405)
   expect(answer.headers.get('allow')).toBe('GET')
 })
 
-test('a sender whose record is broken hides no queue of another account', async () => {
+test('a sender with a broken record hides no queue of another account', async () => {
   const broken = await service.addTenant()
   await senderRecord(service.redis, broken.partnerLane).change({ rate: 'fast' })
   const answer = await look('/api/queues', ours)

@@ -49,7 +49,7 @@ test.for<[string, unknown, string]>([
   ['a link that is none', { ...good, content: { type: 'image', image: { link: TEXT } } }, 'content.image.link'],
   ['no validity', { ...good, until: 'soon' }, 'until'],
 ])(
-  'a payload with %s fails at once, is kept, and names the field without quoting it',
+  'a payload with %s fails at once, is kept, and the reason names the field without quoting it',
   async ([, payload, field], { deadLetterOf }) => {
     const { job } = await deadLetterOf(payload)
     expect(job.failedReason).toContain(field)
@@ -60,7 +60,7 @@ test.for<[string, unknown, string]>([
   },
 )
 
-test('a job whose id is no message id becomes a dead letter', async ({ deadLetterOf }) => {
+test('a job with an invalid message id becomes a dead letter', async ({ deadLetterOf }) => {
   const { job } = await deadLetterOf(good, 'not-a-message-id')
   expect(job.failedReason).toContain('message id')
 })
@@ -77,7 +77,7 @@ test('neighbours of a dead letter are sent, and it is not', async ({ service, te
   expect(id).toBeTruthy()
 })
 
-test('a message whose job is a dead letter although it can be read is shown as failed, with a sentence', async ({
+test('a message whose job is a dead letter although readable is shown as failed, with a sentence', async ({
   service,
   tenant,
   giveUp,
@@ -92,7 +92,7 @@ test('a message whose job is a dead letter although it can be read is shown as f
   await service.startWorker()
 })
 
-test('a message that failed, was requeued and whose new job becomes a dead letter is failed again, not queued for ever', async ({
+test('a requeued message whose new job becomes a dead letter is failed again, not queued forever', async ({
   service,
   tenant,
   giveUp,
@@ -120,7 +120,7 @@ test('a message that failed, was requeued and whose new job becomes a dead lette
   expect(told.error_message).toContain('dead letter')
 })
 
-test('such a message can be queued again by hand; what cannot be read stays where it is', async ({
+test('a failed message of a dead letter can be requeued by hand; an unreadable job stays where it is', async ({
   service,
   tenant,
   deadLetterOf,

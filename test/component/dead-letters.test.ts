@@ -46,25 +46,25 @@ async function oneFound() {
 const retry = async (letter: Awaited<ReturnType<typeof oneFound>>) =>
   retryDeadLetter({ redis, queues, config: service.config }, lane, letter)
 
-test('of two that queue one again only the first does', async () => {
+test('of two that requeue one dead letter only the first succeeds', async () => {
   const [one, other] = [await oneFound(), await oneFound()]
   expect([await retry(one), await retry(other)]).toEqual([true, false])
   expect(await waitingOn(redis, lane)).toEqual([name])
 })
 
-test('one whose sender was removed meanwhile was not queued again, as far as anybody is told', async () => {
+test('a dead letter whose sender was removed meanwhile is not reported as queued again', async () => {
   const letter = await oneFound()
   expect(await closeLane(redis, lane)).toBe(true)
   expect(await retry(letter)).toBe(false)
 })
 
-test('any other failure is reported as one', async () => {
+test('any other error is reported as an error', async () => {
   const letter = await oneFound()
   await ruinWaiting(redis, lane)
   await expect(retry(letter)).rejects.toThrow('WRONGTYPE')
 })
 
-test('a message that is queued again is found in lists for as long as it lives', async () => {
+test('a requeued dead letter is found in lists for as long as it lives', async () => {
   await messageIndexOf(redis, lane).expireIn(600_000)
   const beganMs = Date.now()
   expect(await retry(await oneFound())).toBe(true)
@@ -73,7 +73,7 @@ test('a message that is queued again is found in lists for as long as it lives',
   expect(await messageIndexOf(redis, lane).livesUntil()).toBeGreaterThanOrEqual(beganMs + livesMs)
 })
 
-test('the dead letter of a message that has a record is none: the record tells what became of it', async () => {
+test('a job that failed although its message has a record is no dead letter: the record has the outcome', async () => {
   const [failed] = await failMessages({ redis, queues }, lane, { count: 1 })
   const { content, until } = (await oneFound()).payload
   const payload = { v: 1, to: '491700006002', class: 'transactional', content, until } as const

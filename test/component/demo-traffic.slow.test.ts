@@ -28,12 +28,12 @@ const target = () => ({
   campaignSender: tenant.cloudNumber,
 })
 
-test('is not there without a demo', async () => {
+test('does not exist without a demo', async () => {
   expect((await ask('demo')).json).toMatchObject({ data: { available: false, running: false } })
   expect((await ask('demo', true)).status).toBe(404)
 })
 
-test('brings messages, failures with their meaning and a campaign that adds up, until it is switched off', async () => {
+test('makes messages, failures with explanations and a campaign that adds up, until it is switched off', async () => {
   service.traffic.aim(target())
   expect((await ask('demo', true, tenant.apiKey)).status).toBe(403)
   expect((await ask('demo', true)).json).toMatchObject({ data: { available: true, running: true } })

@@ -14,7 +14,7 @@ const test = serviceTest({ worker: false }).extend(
       service.api.open(path, { headers: { 'cache-control': 'max-age=0', ...headers }, method }),
 )
 
-test('the description is JSON that names its version and has every address', async ({ get }) => {
+test('the description is JSON with its version and every address', async ({ get }) => {
   const answer = await get('/openapi.json')
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -28,7 +28,7 @@ test('the description is JSON that names its version and has every address', asy
   for (const { path } of ROUTES) expect(Object.keys(paths)).toContain(path.replaceAll(/:(\w+)/g, '{$1}'))
 })
 
-test.for(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (path, { get }) => {
+test.for(['/openapi.json', '/docs'])('%s is not sent again to a client that has it', async (path, { get }) => {
   const first = await get(path)
   const text = await first.text()
   const etag = first.headers.get('etag') ?? ''
@@ -44,7 +44,7 @@ test.for(['/openapi.json', '/docs'])('%s is sent once to who keeps it', async (p
   expect((await get(path, {}, 'POST')).status).toBe(405)
 })
 
-test('the page needs no other host and no other script than its own, and its policy lets it have neither', async ({
+test('the page needs no other host and no script but its own, and its policy allows neither', async ({
   get,
 }) => {
   const answer = await get('/docs')

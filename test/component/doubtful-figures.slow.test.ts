@@ -84,7 +84,7 @@ describe('a message that was repeated in doubt counts as unknown', () => {
     await expectAllUnknown(life)
   })
 
-  test('when its campaign is cancelled while it is paused, and a worker finds it', async () => {
+  test('when its campaign is cancelled during a pause, and a worker finds it', async () => {
     const life = await inDoubt(4)
     await life.pause()
     await life.end()
@@ -106,7 +106,7 @@ describe('a message that was repeated in doubt counts as unknown', () => {
     await expectAllUnknown(life)
   })
 
-  test('when it is a second message that somebody has asked for, and nobody has claimed it', async () => {
+  test('when it is a requeued message that nobody has claimed yet', async () => {
     const life = await lives.begin(4, 20)
     const [cancelled, late] = [life.messages.slice(0, 2), life.messages.slice(2)]
     const content = { type: 'template' as const, template: { name: 't', language: { code: 'en' }, components: [] } }
@@ -135,7 +135,7 @@ describe('evidence that comes later is counted once', () => {
     expect(await found(life)).toEqual(status === 'sent' ? { not_delivered: 4 } : {})
   })
 
-  test('when a message that is unknown is refused after all, and one that was refused is queued again by a person', async () => {
+  test('when an unknown message is refused after all, and when a refused one is requeued', async () => {
     const life = await inDoubt(4)
     await life.work(4, 'unanswered')
     await life.sweep()
@@ -147,7 +147,7 @@ describe('evidence that comes later is counted once', () => {
     expect((await life.describe()).progress).toMatchObject({ queued: 4, unknown: 0, failed: 0, capped: 0 })
   })
 
-  test('of messages that ended when campaigns counted the stored state, which stay counted so until then', async () => {
+  test('for messages that ended when campaigns still counted the stored state, which count that way until then', async () => {
     const life = await lives.begin(4, 20)
     await life.feedTo(4)
     await life.work(4, 'failed')
@@ -161,7 +161,7 @@ describe('evidence that comes later is counted once', () => {
   })
 })
 
-test('a message that expired after its repeat says nothing about the campaign, for its circuit breaker', async () => {
+test('a message that expired after its repeat does not count for the circuit breaker of its campaign', async () => {
   const life = await inDoubt(4)
   for (const id of life.messages) await claimLate(life, id)
   expect(await countsOf(lives.redis, life.id).field(ASIDE.exempt)).toBe('4')

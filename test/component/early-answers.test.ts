@@ -96,7 +96,7 @@ test('a client with a body in chunks gets the answer and no reset', async () => 
   expect(failed).toBeUndefined()
 })
 
-test('of a body without end no more than some MB are read, and its client has the answer', async () => {
+test('no more than a few MB are read of a body without end, and its client gets the answer', async () => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {})
   const closed = new Promise((resolve) => socket.once('close', resolve))
@@ -130,7 +130,7 @@ test('of a body without end no more than some MB are read, and its client has th
   await closed
 })
 
-test('a request that was already on its way after such a body is not begun', async () => {
+test('a request already on its way after such a body is not started', async () => {
   const next = 'POST /next HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'
   const body = Buffer.concat([Buffer.alloc(2 * MB, 'x'), Buffer.from(next)])
   const { received } = await sendThenRead(head(`content-length: ${2 * MB}`), body)

@@ -44,11 +44,11 @@ test('a character that comes in two chunks is one character', async () => {
   expect(await answerOf(bytes.subarray(0, 2), bytes.subarray(2))).toBe('für')
 })
 
-test('a character that does not fit into what is read is left out', async () => {
+test('a character that exceeds the limit of what is read is left out', async () => {
   expect(await answerOf(Buffer.from(`${'x'.repeat(4_095)}ü`))).toBe('x'.repeat(4_095))
 })
 
-test('no digit is kept of a number at the end of what is kept', async () => {
+test('a number at the end of what is kept leaves no digit', async () => {
   const answer = `${'no entry '.repeat(110)}for us +4917612345678`
   const attempt = { at: new Date().toISOString(), delivery: 'evt_1', ok: false, events: 1, types: [], attempt: 1 }
   const end = { status: 500, problem: null, took_ms: 1, answer, retry_at: null }

@@ -29,7 +29,7 @@ async function stored() {
 }
 const rotate = (nowMs: number) => rotateSecret(redis, name, { seal, nowMs })
 
-test('a secret signs for a day after it was replaced, and is not kept beyond the next rotation', async () => {
+test('a secret signs for a day after its replacement, and is removed at the next rotation after that', async () => {
   const second = await rotate(1_000)
   expect(secretsAt(await stored(), seal, 1_000 + DAY_MS - 1)).toEqual([second, 'first'])
   expect(secretsAt(await stored(), seal, 1_000 + DAY_MS)).toEqual([second])
@@ -37,13 +37,13 @@ test('a secret signs for a day after it was replaced, and is not kept beyond the
   expect((await stored()).old_secrets.split(' ')).toHaveLength(1)
 })
 
-test('ten secrets sign at most, the latest', async () => {
+test('at most ten secrets sign, the latest', async () => {
   const made: string[] = []
   for (let i = 0; i < 12; i += 1) made.push(await rotate(i))
   expect(secretsAt(await stored(), seal, 12)).toEqual(made.slice(-10).reverse())
 })
 
-test('secrets of before are sealed anew as well, so that the key under which they were can go', async () => {
+test('older secrets are sealed anew as well, so that their old key can be removed', async () => {
   const second = await rotate(1_000)
   const newest = createSeal([NEW, OLD])
   expect(await resealEndpoint(redis, newest, name)).toEqual({ sealed: 2, fresh: 0 })
@@ -51,12 +51,12 @@ test('secrets of before are sealed anew as well, so that the key under which the
   expect(await resealEndpoint(redis, newest, name)).toEqual({ sealed: 0, fresh: 2 })
 })
 
-test('of secrets that are rotated at the same time each signs', async () => {
+test('all secrets rotated at the same time sign', async () => {
   const made = await Promise.all([1, 2, 3].map(() => rotate(1_000)))
   expect(secretsAt(await stored(), seal, 1_000).sort()).toEqual([...made, 'first'].sort())
 })
 
-test('of an endpoint that was removed nothing is made', async () => {
+test('a rotation for a removed endpoint creates nothing', async () => {
   await endpointRecord(redis, 1, name.id).remove()
   await rotate(1_000)
   expect(await endpointRecord(redis, 1, name.id).isThere()).toBe(false)

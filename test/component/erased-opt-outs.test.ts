@@ -26,21 +26,21 @@ async function erased(connection: Redis, account: number, person: string, atMs: 
   await eraseOptOut(connection, account, [person])
 }
 
-test('a person who is erased twice stays opted out since they first said so, as they first said it', async () => {
+test('a person who is erased twice stays opted out, with the first date and source', async () => {
   await erased(redis, 1, '491530000001', 1_000, 'word')
   await erased(redis, 1, '491530000001', 2_000, 'http')
   const since = new Date(1_000).toISOString()
   expect(await findOptOut(redis, 1, '491530000001')).toEqual({ person: '491530000001', source: 'word', since })
 })
 
-test('a person who takes it back leaves nothing, not even who said so', async () => {
+test('a person who withdraws the opt-out leaves nothing, not even who recorded it', async () => {
   await erased(redis, 2, '491530000002', 1_000, 'word')
   expect(await removeOptOuts(redis, 2, ['491530000002'], { source: 'http' })).toBe(1)
   const { optOuts, erasedOptOuts, optOutSources } = contactsOf(redis, 2)
   for (const each of [optOuts, erasedOptOuts, optOutSources]) expect(await each.isThere()).toBe(false)
 })
 
-test('a person who is on the list is opted out and can be taken off it, whatever stands of who said so', async () => {
+test('a listed person is opted out and can be removed from the list, whatever is stored about the source', async () => {
   const { optOuts, optOutSources } = contactsOf(redis, 6)
   const people = ['491530000011', '491530000012', '491530000013']
   await optOuts.put(1_000, ...people)
@@ -55,7 +55,7 @@ test('a person who is on the list is opted out and can be taken off it, whatever
   }
 })
 
-test('of two processes that erase the first of an account at once, neither loses whom the other erased', async () => {
+test("of two processes that each erase the first person of an account, neither loses the other's", async () => {
   const [slow, fast] = [connectWithRetry(server.url), connectWithRetry(server.url)]
   try {
     const read = slow.hget
@@ -79,7 +79,7 @@ test('of two processes that erase the first of an account at once, neither loses
   }
 })
 
-test('a key that is sealed under the newest secret already is left as it is', async () => {
+test('a key already sealed under the newest secret is left as it is', async () => {
   await erased(redis, 4, '491530000005', 1_000, 'word')
   const before = await accountRecord(redis, 4).fields()
   expect(await resealErasedKey(redis, createSeal(SECRETS), 4)).toEqual({ sealed: 0, fresh: 1 })
@@ -88,7 +88,7 @@ test('a key that is sealed under the newest secret already is left as it is', as
   expect(await resealErasedKey(redis, newest, 4)).toEqual({ sealed: 1, fresh: 0 })
 })
 
-test('of the reasons for which a message fails only that one opts a person out, and nobody else', async () => {
+test('only one of the reasons for a failed message opts a person out, and only that person', async () => {
   await applyProviderOptOut(redis, 5, '491530000006', { code: '131026' })
   await applyProviderOptOut(redis, 5, '', { code: OPTED_OUT_THERE })
   expect(await contactsOf(redis, 5).optOuts.isThere()).toBe(false)
@@ -96,7 +96,7 @@ test('of the reasons for which a message fails only that one opts a person out, 
   expect(await contactsOf(redis, 5).optOuts.all()).toEqual(['491530000006'])
 })
 
-test('the key of an account is made while others ask for it', async () => {
+test('the key of an account is created once while others request it', async () => {
   for (let account = 100; account < 110; account += 1) {
     let isMade = false
     const ask = async () => {

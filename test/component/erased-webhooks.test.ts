@@ -43,7 +43,7 @@ async function placesOf(...texts: string[]): Promise<string[]> {
 test.each([
   ['an hour old', 3_600_000],
   ['30 days old', 30 * DAY_MS],
-])('a message that is %s and brought again is not stored, with nothing that it said', async (_age, ageMs) => {
+])('a message that is %s and reported again is not stored, nor anything in it', async (_age, ageMs) => {
   const phone = `4915210${ageMs % 100_007}`.padEnd(13, '0')
   const message = words(`old${ageMs}`, phone, 'Canary wrote this', Date.now() - ageMs)
   await bring(message)
@@ -54,7 +54,7 @@ test.each([
   expect(await placesOf(phone, 'Canary')).toEqual([])
 })
 
-test('so is one under another name of the person, and the names are not joined again', async () => {
+test('a message under another name of the person is not stored either, and the names are not joined again', async () => {
   const [phone, id] = ['4915211000001', 'DE.canary1']
   const at = Date.now() - 60_000
   const both = words('both', phone, 'Canary wrote this', at, { from_user_id: id })
@@ -127,7 +127,7 @@ const system = (of: object, what: object) => {
   return { messages: [{ id: `wamid.system${systemMessages}`, type: 'system', ...of, system: what }] }
 }
 
-test.each(CHANGES)('%s that is old does not bring back who the person was', async (what, change) => {
+test.each(CHANGES)('an old %s does not reveal again who the person was', async (what, change) => {
   const i = CHANGES.findIndex(([each]) => each === what)
   const [was, now] = what.includes('number') ? [`491521200001${i}`, `491521300001${i}`] : [`DE.was${i}1`, `DE.now${i}1`]
   const at = Date.now() - 3_600_000
@@ -141,7 +141,7 @@ test.each(CHANGES)('%s that is old does not bring back who the person was', asyn
   expect(await namesOf(service.redis, service.tenant.account, was)).toEqual([was])
 })
 
-test('a person who was erased and comes back may change their user id', async () => {
+test('a person who was erased and returns may change their user id', async () => {
   const [was, now] = ['DE.back1', 'DE.back2']
   await erase(was)
   const at = seconds(Date.now() + 2_000)
@@ -149,7 +149,7 @@ test('a person who was erased and comes back may change their user id', async ()
   expect(await namesOf(service.redis, service.tenant.account, was)).toEqual([was, now])
 })
 
-test('a change of a user id without a writer is shown and erased with the person', async () => {
+test('a change of a user id without a number is shown, and erased with the person', async () => {
   const [was, now] = ['DE.alone1', 'DE.alone2']
   const at = seconds(Date.now() - 60_000)
   await bring(system({ timestamp: at }, { type: 'user_changed_user_id', user_id: now, previous_user_id: was }))
@@ -159,7 +159,7 @@ test('a change of a user id without a writer is shown and erased with the person
   expect(await placesOf(was, now)).toEqual([])
 })
 
-test('what the person writes after that is stored', async () => {
+test('what the person writes after the erasure is stored', async () => {
   const phone = '4915211000002'
   await bring(words('before', phone, 'Hello', Date.now() - 60_000))
   await erase(phone)
@@ -168,7 +168,7 @@ test('what the person writes after that is stored', async () => {
   expect(found.json().data.map(({ text }: { text: string }) => text)).toEqual(['Hello again'])
 })
 
-test('a stop of before the erasure that comes after it holds, without a name', async () => {
+test('a STOP from before the erasure that arrives after it still counts, without a name', async () => {
   const { redis, tenant } = service
   const [byWord, byChoice] = ['4915211000003', '4915211000004']
   for (const phone of [byWord, byChoice]) await erase(phone)

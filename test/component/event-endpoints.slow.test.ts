@@ -84,7 +84,7 @@ const toldOf = (receiver: EventReceiver, id: string | undefined) => receiver.eve
 
 // Each has an account of its own, and most wait for the relay, which reads changes about once a second.
 describe.concurrent('an endpoint', () => {
-  test('receives each event by itself, signed, of the types that it asks for, without number and text', async () => {
+  test('receives each event of its types by itself, signed, without number and text', async () => {
     const { tenant, receiver, create, attempts } = await listener()
     const endpoint = await create()
     const [id] = await happen(tenant)
@@ -101,7 +101,7 @@ describe.concurrent('an endpoint', () => {
     for (const attempt of log) expect(attempt).toMatchObject({ ok: true, status: 204, problem: null })
   })
 
-  test('that asks for deliveries alone receives a reading that comes first, also by a replay', async () => {
+  test('that asks only for deliveries receives a reading that comes first, also by a replay', async () => {
     const { tenant, call, receiver, create } = await listener()
     const endpoint = await create({ types: ['message.delivered'] })
     const id = { lane: tenant.partnerLane, ulid: newUlid(Date.now()) }
@@ -121,7 +121,7 @@ describe.concurrent('an endpoint', () => {
     }
   })
 
-  test('receives batches of no more than it takes, in order, and all of them', async () => {
+  test('receives batches up to its limit, in order and complete', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ batch: { max_events: 100, max_wait_ms: 200 }, types: ['message.sent', 'message.delivered'] })
     const begun = performance.now()
@@ -159,7 +159,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.events().find((event) => event.id === whole)?.data).toMatchObject({ kind: 'audio' })
   })
 
-  test('with content receives numbers and texts, and one of a sender only events of that sender', async () => {
+  test('with content receives numbers and texts, and one for a sender only events of that sender', async () => {
     const { tenant, receiver, create } = await listener()
     await create({ include_content: true, senders: [`+${tenant.cloudNumber}`] })
     await happen(tenant, 1, tenant.partnerLane)
@@ -169,7 +169,7 @@ describe.concurrent('an endpoint', () => {
     expect(receiver.events()[0]?.data).toMatchObject({ to: audioMessage.to, text: 'x', provider_id: 'wamid.1' })
   })
 
-  test('that fails is tried again under the same id, and receives what is new meanwhile', async () => {
+  test('that fails is tried again under the same id, and receives new events meanwhile', async () => {
     const { tenant, receiver, create, attempts } = await listener()
     const endpoint = await create()
     let refused = 0
@@ -192,7 +192,7 @@ describe.concurrent('an endpoint', () => {
     expect(failed[0]?.answer).toBe('call …, secret …')
   })
 
-  test('that answers 410 is disabled at once, of which the others receive an event; enabled again it goes on where it stopped', async () => {
+  test('that answers 410 is disabled at once, which the others receive as an event; once enabled it continues where it stopped', async () => {
     const { tenant, receiver, create, call } = await listener()
     const other = await startReceiver()
     receivers.push(other)
@@ -218,7 +218,7 @@ describe.concurrent('an endpoint', () => {
     await eventually(async () => toldOf(receiver, id).length > 0, 'what it had missed')
   })
 
-  test('that has failed for five days without one success is disabled', async () => {
+  test('that fails for five days without a success is disabled', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     await endpointRecord(service.redis, tenant.account, endpoint.id).change({
@@ -249,7 +249,7 @@ describe.concurrent('an endpoint', () => {
     expect((await shown()).disabled_for).toBe('failing')
   })
 
-  test('is never followed elsewhere, and one that hangs holds up no other', async () => {
+  test('is not followed by redirect, and one that hangs delays no other', async () => {
     const { tenant, receiver, create, call, attempts } = await listener()
     const [away, hanging] = [await startReceiver(), await startReceiver()]
     receivers.push(away, hanging)
@@ -269,7 +269,7 @@ describe.concurrent('an endpoint', () => {
 })
 
 describe.concurrent('an endpoint can', () => {
-  test('be given another secret, and the old one signs on', async () => {
+  test('get another secret, while the old one still signs', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const { secret } = dataOf(z.object({ secret: z.string() }), await call('POST', `/${endpoint.id}/rotate-secret`))
@@ -281,7 +281,7 @@ describe.concurrent('an endpoint can', () => {
     }
   })
 
-  test('be given another secret by two requests at once, and every secret of the day signs on', async () => {
+  test('get another secret by two requests at once, and every secret of the day still signs', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const answers = await Promise.all([1, 2].map(() => call('POST', `/${endpoint.id}/rotate-secret`)))
@@ -319,7 +319,7 @@ describe.concurrent('an endpoint can', () => {
     expect(log).toMatchObject([{ delivery, types: ['endpoint.test'] }])
   })
 
-  test('be sent again what happened within a time, once it was counted', async () => {
+  test('receive again what happened within a time span, after a count', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const since = new Date(Date.now() - 60_000).toISOString()
@@ -348,7 +348,7 @@ describe.concurrent('an endpoint can', () => {
     }
   })
 
-  test('be sent again what it did not take, when all tries were used up', async () => {
+  test('receive again what it missed, after all tries were used up', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     const since = new Date(Date.now() - 60_000).toISOString()
@@ -369,7 +369,7 @@ describe.concurrent('an endpoint can', () => {
     await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
   })
 
-  test('be removed, and nothing is sent to it, nor written down when it was the last', async () => {
+  test('be removed, after which nothing is sent to it, nor written if it was the last', async () => {
     const { tenant, receiver, create, call } = await listener()
     const endpoint = await create()
     expect((await call('DELETE', `/${endpoint.id}`)).status).toBe(200)
@@ -384,7 +384,7 @@ describe.concurrent('an endpoint can', () => {
   })
 })
 
-test('what must not be called is refused when an endpoint is created, and when it is changed', async () => {
+test('a forbidden address is refused when an endpoint is created, and when it is changed', async () => {
   const { create, call } = await listener()
   const endpoint = await create()
   for (const url of [
@@ -405,7 +405,7 @@ test('what must not be called is refused when an endpoint is created, and when i
   }
 })
 
-test('an endpoint receives what happened while no worker was there', async () => {
+test('an endpoint receives what happened while no worker was running', async () => {
   const { tenant, receiver, create } = await listener()
   await service.stopWorker()
   await create()
@@ -414,7 +414,7 @@ test('an endpoint receives what happened while no worker was there', async () =>
   await eventually(async () => toldOf(receiver, id).length > 0, 'the event')
 })
 
-test('an address that came to be private after it was created is not called', async () => {
+test('an address that became private after it was created is not called', async () => {
   const { tenant, receiver, create, attempts } = await listener()
   const endpoint = await create()
   const record = endpointRecord(service.redis, tenant.account, endpoint.id)
@@ -433,7 +433,7 @@ test('an address that came to be private after it was created is not called', as
   expect(receiver.all).toEqual([])
 })
 
-test('a repeated request with a key makes one endpoint, and an account may have twenty', async () => {
+test('a repeated request with an Idempotency-Key makes one endpoint, and an account may have twenty', async () => {
   const { receiver, call } = await listener()
   const body = { url: receiver.url }
   const once = [1, 2].map(() => call('POST', '', body, { 'Idempotency-Key': 'one' }))

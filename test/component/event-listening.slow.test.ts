@@ -152,7 +152,7 @@ async function faultOf(account: number, outboxes: Outbox[]): Promise<string> {
   return (await happen(outboxes)).includes(null) ? 'a lane without an outbox' : ''
 }
 
-test('an endpoint that is created at any moment while the relay stops listening is listened to from its answer on', async () => {
+test('an endpoint created at any moment while the relay stops listening receives events from its answer on', async () => {
   const wrong: string[] = []
   let cases = 0
   await atEveryPlace('relay', async ({ account, outboxes }, letGo, where) => {
@@ -174,7 +174,7 @@ test('an endpoint that is created at any moment while the relay stops listening 
   expect(cases).toBeGreaterThan(100)
 })
 
-test('an account is listened to again by the next relay wherever the one before died while it stopped listening', async () => {
+test('an account is listened to again by the next relay, wherever the last one died while it stopped listening', async () => {
   const wrong: string[] = []
   for (let [place, isDone] = [0, false]; !isDone; place += 1) {
     const relay = await steps()
@@ -190,7 +190,7 @@ test('an account is listened to again by the next relay wherever the one before 
   expect(wrong).toEqual([])
 })
 
-test('nothing is left of the outboxes of an account without endpoints and pulls', async () => {
+test('no outboxes are left of an account without endpoints and pulls', async () => {
   const { account, outboxes } = await forsaken()
   await maintainOutboxes(lanes.redis, account, RETENTION_MS)
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
@@ -200,7 +200,7 @@ test('nothing is left of the outboxes of an account without endpoints and pulls'
   expect(await listeningAccounts(lanes.redis)).not.toContain(account)
 })
 
-test('a sender that is added while the relay stops listening to its account keeps no outbox', async () => {
+test('a sender added while the relay stops listening to its account keeps no outbox', async () => {
   const [relay, client] = await Promise.all([steps(), steps()])
   const wrong: string[] = []
   for (let [relayPlace, isRelayDone] = [0, false]; !isRelayDone; relayPlace += 1) {
@@ -255,7 +255,7 @@ describe.concurrent('a relay', () => {
     for (const { receiver } of [unheard, ...hearers]) await receiver.close()
   })
 
-  test('finds an account that has an endpoint and is not listened to, and tells it', async () => {
+  test('finds an account that has an endpoint and is not listened to, and delivers its events', async () => {
     const { outboxes, receiver } = unheard
     const areThere = async () => (await Promise.all(outboxes.map((outbox) => outbox.isThere()))).every(Boolean)
     await eventually(areThere, 'the outboxes')
@@ -263,7 +263,7 @@ describe.concurrent('a relay', () => {
     await eventually(async () => receiver.taken.length > 0, 'the event')
   })
 
-  test('keeps the events of an unreadable endpoint or sender, and holds up no others', async () => {
+  test('keeps the events of an unreadable endpoint or sender, and delays no others', async () => {
     const [one, another, last] = hearers
     if (!one || !another || !last) throw new Error('nobody hears')
     await eventually(() => another.outbox.isThere(), 'the outbox of an unreadable sender')

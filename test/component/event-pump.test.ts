@@ -95,7 +95,7 @@ const toldIds = (receiver: EventReceiver) => receiver.events().map(({ id }) => i
 const failuresOf = async (queue: ReturnType<typeof openEndpointQueue>): Promise<number[]> =>
   (await queue.getJobs(['delayed', 'waiting'])).flatMap(({ data }) => (data.kind === 'deliver' ? [data.failures] : []))
 
-test('an endpoint receives nothing that happened before it was created', async () => {
+test('an endpoint receives nothing from before it was created', async () => {
   const first = await listener()
   await happen(first.lane)
   const writtenMs = Date.now()
@@ -107,7 +107,7 @@ test('an endpoint receives nothing that happened before it was created', async (
   expect(toldIds(first.receiver)).toEqual([id])
 })
 
-test('events of a sender that is added while an endpoint is served are delivered from then on', async () => {
+test('events of a sender added while an endpoint is served are delivered from then on', async () => {
   const { lane, receiver, target, pump } = await listener()
   const running = pump()
   await happen(lane)
@@ -121,7 +121,7 @@ test('events of a sender that is added while an endpoint is served are delivered
   await until(running, 'the event of the added one', () => toldIds(receiver).includes(id))
 })
 
-test('an endpoint receives that another was disabled, and nothing about itself', async () => {
+test('an endpoint receives the event that another was disabled, and none about itself', async () => {
   const { account, receiver, target, pump } = await listener({ types: ['endpoint.disabled'] })
   const other = await listener()
   const nowMs = Date.now()
@@ -157,7 +157,7 @@ test('while one event waits for its answer others are delivered, but none of the
   expect(ofHeld().map(({ type }) => type)).toEqual(['message.sent', 'message.delivered'])
 })
 
-test('a batch waits to be full, no longer than it may, and says how old its oldest event is', async () => {
+test('a batch waits to be full, up to its limit, and reports how old its oldest event is', async () => {
   const { lane, receiver, pump, target } = await listener({ batch: { max_events: 5, max_wait_ms: 60_000 } })
   const running = pump()
   const beganMs = Date.now()
@@ -178,7 +178,7 @@ test('a batch waits to be full, no longer than it may, and says how old its olde
   expect(performance.now() - waitsFrom).toBeGreaterThanOrEqual(90)
 })
 
-test('an endpoint that fails is left alone for a while, then tried with one delivery; the rest waits with it', async () => {
+test('an endpoint that fails is paused for a while, then tried with one delivery; the rest waits with it', async () => {
   const { lane, receiver, target, queue, pump } = await listener()
   receiver.behave = answerWith(500)
   await happen(lane, 20)
@@ -204,7 +204,7 @@ test('an endpoint that fails is left alone for a while, then tried with one deli
   expect(target.pausedUntil).toBeGreaterThan(triedFrom + 3_000)
 })
 
-test('what an endpoint asks to wait is waited', async () => {
+test('the wait that an endpoint asks for is kept', async () => {
   const { lane, receiver, target, queue, pump } = await listener()
   receiver.behave = answerWith(429, { 'retry-after': '120' })
   await happen(lane)
@@ -217,7 +217,7 @@ test('what an endpoint asks to wait is waited', async () => {
   expect(job?.delay).toBe(120_000)
 })
 
-test('what waits is tried at once when an endpoint that was away for long takes something, and not after a short while', async () => {
+test('waiting deliveries are tried at once when an endpoint that was away for long answers, and not after a short absence', async () => {
   const { lane, receiver, target, retries, queue, pump } = await listener()
   const running = pump()
   const failed: string[] = []
@@ -259,7 +259,7 @@ test('an endpoint that fails and has a thousand deliveries waiting receives noth
   await until(running, 'the event', () => receiver.taken.length > 0)
 })
 
-test('one that is disabled, or answers that it is gone, keeps its place', async () => {
+test('an endpoint that is disabled or answers that it is gone keeps its position', async () => {
   const { lane, receiver, target, queue, pump } = await listener()
   const [id] = await happen(lane)
   target.endpoint = { ...target.endpoint, enabled: false }
@@ -281,7 +281,7 @@ test.each([
   ['takes it', take],
   ['does not take it', answerWith(500)],
   ['answers that it is gone', answerWith(410)],
-])('what is changed while a request is under way stays changed when the endpoint %s', async (_name, answer) => {
+])('a change during a request is kept when the endpoint %s', async (_name, answer) => {
   const { account, lane, receiver, target, pump } = await listener()
   await happen(lane)
   let release: () => void = () => undefined
@@ -298,7 +298,7 @@ test.each([
   expect(await findEndpoint(lanes.redis, account, target.endpoint.id)).toEqual(target.endpoint)
 })
 
-test('an endpoint that was given another address is not disabled by what the former one answers', async () => {
+test('an endpoint that was given another address is not disabled by an answer of the old one', async () => {
   const { account, lane, receiver, target, retries, pump } = await listener()
   const [id] = await happen(lane)
   let release: () => void = () => undefined
@@ -318,7 +318,7 @@ test('an endpoint that was given another address is not disabled by what the for
   await eventually(async () => toldIds(next).includes(id), 'the event')
 })
 
-test('what a stopped process had under way is delivered once more by the next', async () => {
+test('what a stopped process was delivering is delivered once more by the next', async () => {
   const { lane, receiver, pump, stopping, target } = await listener()
   const [id] = await happen(lane)
   receiver.behave = () => undefined
@@ -332,7 +332,7 @@ test('what a stopped process had under way is delivered once more by the next', 
   await until(pump(), 'the event', () => toldIds(receiver).includes(id))
 })
 
-test('of two that tell an endpoint, the one whose places were passed goes on from where the other stands', async () => {
+test('of two that serve an endpoint, the one that fell behind goes on from the position of the other', async () => {
   const { account, lane, receiver, target, pump } = await listener()
   const cursor = async () => (await readCursors(lanes.redis, target.endpoint)).get(lane)
   const { newest } = outboxOf(lanes.redis, lane)

@@ -105,7 +105,7 @@ test.concurrent.for<[string, number | undefined]>([
   ['that holds nothing else', undefined],
   ['that holds another of later', 2 * DUE_MS],
 ])(
-  'a delivery that is put off at any moment while its queue is closed, %s, is looked at when it is due',
+  'a delivery postponed at any moment while its queue is closed, %s, is retried when it is due',
   async ([, laterMs], { onTestFinished }) => {
     const cases = await Promise.all(
       Array.from({ length: 16 }, async (_each, place) => {
@@ -138,14 +138,14 @@ test.concurrent.for<[string, number | undefined]>([
   },
 )
 
-test('a job whose producer died before it was announced is done by the next relay', async () => {
+test('a job whose producer died before announcing it is done by the next relay', async () => {
   const { queue, receiver } = await addEndpoint()
   await queue.add('test', { v: 1, kind: 'test', at: Date.now() })
   start()
   await eventually(async () => receiver.taken.length > 0, 'the test')
 })
 
-test('a queue is looked at within a minute, whatever it is said to hold', async () => {
+test('a queue is checked within a minute, whatever it is reported to hold', async () => {
   const { add, member, receiver } = await addEndpoint()
   await add(30 * DUE_MS)
   start()
@@ -168,7 +168,7 @@ test('nothing is left of the queue of an endpoint that was removed while no rela
   )
 })
 
-test('the jobs of an endpoint that is off the list of those to be served are kept', async () => {
+test('the jobs of an endpoint that is missing from the list of those to serve are kept', async () => {
   const { endpoint, queue, add, member, receiver } = await addEndpoint()
   await add(DUE_MS)
   start()

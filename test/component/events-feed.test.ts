@@ -61,7 +61,7 @@ async function eventsOf(id: { lane: number; ulid: string }, more = '') {
   return data.filter((event) => event.data.id === messageId(id.lane, id.ulid))
 }
 
-test('nothing is written while nobody listens, and from the first pull on every change is', async () => {
+test('nothing is written while nobody listens, and every change is from the first pull on', async () => {
   const before = await sendTo(service, tenant, '+491700008001')
   await reaches(service, tenant, before, 'read')
   expect(await outboxOf(service.redis, tenant.partnerLane).isThere()).toBe(false)
@@ -103,7 +103,7 @@ test('nothing is written while nobody listens, and from the first pull on every 
   }
 })
 
-test('a page of one event at a time tells the same as one page of all', async () => {
+test('pages of one event each have the same events as one page of all', async () => {
   const all = await pull('?limit=1000')
   const one: string[] = []
   for (let after = ''; one.length < all.data.length; ) {
@@ -147,7 +147,7 @@ test('each step that ends or changes a message writes an event with its problem,
   expect(await told(expired)).toEqual([['message.expired', 2, undefined]])
 })
 
-test('who asks for deliveries alone gets a reading that comes first as a delivery, and once', async () => {
+test('a pull for deliveries alone gets a reading that comes first as a delivery, once', async () => {
   const [atOnce, later] = [newId(), newId()]
   for (const id of [atOnce, later]) {
     await claim(service.redis, id, 'EEEEEE', message(), LONG_TIMES)
@@ -176,7 +176,7 @@ test('a message held by two attempts is reported as unconfirmed, and one repeate
   ])
 })
 
-test('the event of a message whose record was lost has a seq above all of its earlier ones', async () => {
+test('the event of a message whose record was lost has a higher seq than its earlier ones', async () => {
   const id = newId()
   const run = { ...message(), class: 'campaign' as const }
   await claim(service.redis, id, 'AAAAAA', run, LONG_TIMES)
@@ -214,7 +214,7 @@ test('number, text and WhatsApp’s id are only in events for those who ask for 
   expect((await eventsOf(failed))[0]?.data.problem).toEqual({ code: 'a/b', sentence: 'Call … about it. Now.' })
 })
 
-test('the sentence of a failure is in no event once its person was erased', async () => {
+test('the sentence of a failure is in no event once its person is erased', async () => {
   const failed = newId()
   await claim(service.redis, failed, 'AAAAAA', message(), LONG_TIMES)
   await setNotSent(service.redis, failed, 'AAAAAA', { counts: true, maxTries: 1, problem: PROBLEM })
@@ -228,7 +228,7 @@ test('the sentence of a failure is in no event once its person was erased', asyn
   expect(told?.data).toMatchObject({ state: 'failed', problem: { code: 'a/b', sentence: '' } })
 })
 
-test('a received message makes one event, however often WhatsApp brings it', async () => {
+test('a received message makes one event, however often WhatsApp reports it', async () => {
   const received = {
     id: 'wamid.events.1',
     lane: tenant.cloudLane,
@@ -261,7 +261,7 @@ test('a received message makes one event, however often WhatsApp brings it', asy
   expect(outbox).not.toContain('wamid')
 })
 
-test('the answers to a flow are data of the event, and absent for those who asked for no content', async () => {
+test('the answers to a flow are in the event, and absent for those who asked for no content', async () => {
   const flow = { name: 'flow', token: 'order-77', response: { day: 'Monday', times: ['8', '9'] } }
   const received = { id: 'wamid.events.flow', lane: tenant.cloudLane, from: '491700008006', type: 'interactive' }
   const stored = { ...received, text: 'Sent', received_at: Date.now(), parts: { flow } }
@@ -274,7 +274,7 @@ test('the answers to a flow are data of the event, and absent for those who aske
   expect(await flowIn('')).toBeUndefined()
 })
 
-test('a received message that is brought several times at the same moment is one event, under one id', async () => {
+test('a received message reported several times at the same moment is one event, under one id', async () => {
   const received = { id: 'wamid.events.2', lane: tenant.cloudLane, from: '491700008005', type: 'text', text: 'hi' }
   const stored = Array.from({ length: 4 }, () =>
     storeInbound(service.redis, tenant.account, { ...received, received_at: Date.now() }, 3_600_000),
@@ -286,7 +286,7 @@ test('a received message that is brought several times at the same moment is one
   expect(new Set(ids).size).toBe(1)
 })
 
-test('a blocked sender makes one event until it has recovered, and the resume of one that was not blocked none', async () => {
+test('a blocked sender makes one event until it recovers, and resuming one that is not blocked makes none', async () => {
   const lane = tenant.partnerLane
   await emitSenderRecovered(service.redis, lane)
   await Promise.all([1, 2, 3].map(() => emitSenderBlocked(service.redis, lane, 'the token is wrong')))
@@ -311,7 +311,7 @@ test('a sender that is added later makes events, and another account gets none o
   expect((await eventsOf(id)).length).toBe(0)
 })
 
-test('a cursor that is none, a type that is none and a key without the permission are refused', async () => {
+test('an invalid cursor, an unknown type and a key without the permission are refused', async () => {
   expect((await get('/events?after=abc')).status).toBe(400)
   // A number of zeros without an end, which is too large to be one.
   const zeros = Buffer.from([1, tenant.cloudLane, ...new Array<number>(150).fill(128), 0, 0, 0]).toString('base64url')

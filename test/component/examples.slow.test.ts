@@ -291,8 +291,8 @@ const IN_VAIN = /^(galleryFilesMove 202|galleryFilesShowMove|peopleErase 202)/
 const inVain = all.filter(({ title }) => IN_VAIN.test(title))
 const others = all.filter(({ title }) => !IN_VAIN.test(title))
 
-test.concurrent.each(inVain)('the example of $title is answered as it says', answersAsItSays)
-test.each(others)('the example of $title is answered as it says', answersAsItSays)
+test.concurrent.each(inVain)('the example of $title is answered as described', answersAsItSays)
+test.each(others)('the example of $title is answered as described', answersAsItSays)
 
 async function answersAsItSays({ id, spec, example }: (typeof all)[number]): Promise<void> {
   const prepared = (await PREPARE[id]?.(example)) ?? {}
@@ -313,7 +313,7 @@ async function answersAsItSays({ id, spec, example }: (typeof all)[number]): Pro
   if (said.success && !/Job|ShowMove|Replayed/.test(id)) expect(JSON.parse(text)).toMatchObject(said.data)
 }
 
-test.each(Object.entries(providerWebhooks))('the webhook %s is taken', async (_name, item) => {
+test.each(Object.entries(providerWebhooks))('the webhook %s is accepted', async (_name, item) => {
   const example = item.post?.requestBody?.content['application/json']?.example
   const body = JSON.stringify(example)
   expect(body.length).toBeGreaterThan(100)
@@ -321,7 +321,7 @@ test.each(Object.entries(providerWebhooks))('the webhook %s is taken', async (_n
   expect([status, JSON.parse(text)]).toEqual([200, { status: true, message: 'received' }])
 })
 
-describe('a key of a request that comes again with another body is refused by', () => {
+describe('a repeated Idempotency-Key with another body is refused by', () => {
   const OTHER: Readonly<Record<string, object>> = {
     sendingService: { to: '+44 7700 900199' },
     sendingTemplate: { to: '+44 7700 900199' },
@@ -393,7 +393,7 @@ describe('in docs/reference/http/sending.md', () => {
     })
   })
 
-  test('there is an example for every kind of message', () => {
+  test('there is an example of every kind of message', () => {
     const types = CONTENT_TYPES.filter((type) => type !== 'interactive')
     const interactive = ['list', 'button', 'cta_url', 'location_request_message']
     expect(new Set(shown.map(({ kind }) => kind))).toEqual(new Set([...interactive, ...types]))

@@ -54,7 +54,7 @@ async function trashed(account: number, id: number, days: number): Promise<void>
     .change({ deleted_at: String(at) })
 }
 
-test('a file that has been in the trash for its time is gone, with its address and its bytes; a younger one stays', async () => {
+test('a file is removed with its address and its bytes after its time in the trash; a younger one stays', async () => {
   const { account } = service.tenant
   const [old, young] = [await newFile(account, 'old enough'), await newFile(account, 'too young')]
   await trashed(account, old.id, 31)
@@ -71,7 +71,7 @@ test('a file that has been in the trash for its time is gone, with its address a
   expect([isThere(old.hash), isThere(young.hash)]).toEqual([false, true])
 })
 
-test('content that another account has, or that was uploaded again meanwhile, stays when its file goes', async () => {
+test('content that another account has, or that was uploaded again meanwhile, stays when its file is removed', async () => {
   const { account } = service.tenant
   const other = await service.addTenant()
   const [mine, theirs] = [await newFile(account, 'shared'), await newFile(other.account, 'shared')]
@@ -86,7 +86,7 @@ test('content that another account has, or that was uploaded again meanwhile, st
   expect(await findFile(service.redis, other.account, theirs.id)).toMatchObject({ hash: mine.hash })
 })
 
-test('on a machine whose clock is hours behind, what an upload may still need stays for its hour', async () => {
+test('on a machine whose clock is hours behind, files that an upload may still need stay for their hour', async () => {
   const { account } = service.tenant
   const gone = await newFile(account, 'by a slow clock')
   await trashed(account, gone.id, 31)
@@ -112,7 +112,7 @@ async function aged(id: string, days: number): Promise<void> {
 }
 const stateOf = async (id: string) => (await findCampaign(service.redis, idOf(id)))?.state
 
-test('a draft that nobody has touched for its time is cancelled; one that was changed since then, or waits for its hour, is not', async () => {
+test('an untouched draft is cancelled after its time; one that was changed since, or is scheduled, is not', async () => {
   const [old, young, changed, scheduled] = await Promise.all([1, 2, 3, 4].map(() => service.create({ rows: {} })))
   await aged(old ?? '', 91)
   await aged(young ?? '', 89)

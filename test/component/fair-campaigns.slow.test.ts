@@ -65,7 +65,7 @@ describe('while one account has more running campaigns than a worker feeds at on
     await campaign.reaches('done')
   })
 
-  test('those that wait are parked, and cost Redis next to nothing', async () => {
+  test('campaigns that wait are parked, and cost Redis next to nothing', async () => {
     const { redis, lane } = service
     await eventually(
       async () => {
@@ -89,7 +89,7 @@ describe('while one account has more running campaigns than a worker feeds at on
     await eventually(async () => (await perSecond()) < 2 * MANY, 'they run fewer than 2 scripts a second each', 30_000)
   })
 
-  test('their figures stay true', async () => {
+  test('the figures of the waiting campaigns stay true', async () => {
     const some = await service.show(`cmp_${service.lane}_1000000`)
     expect(some.progress).toMatchObject({ total: 1, queued: 1, sent: 0 })
     await eventually(
@@ -98,7 +98,7 @@ describe('while one account has more running campaigns than a worker feeds at on
     )
   })
 
-  test('they go on as soon as their messages move', async () => {
+  test('the waiting campaigns go on as soon as their messages move', async () => {
     const queues = openLaneQueues(service.redis)
     await queues.resume(service.lane)
     await queues.close()

@@ -39,7 +39,7 @@ async function ended(ids: readonly string[]): Promise<number[]> {
   return jobs.sort((a, b) => (a.processedOn ?? 0) - (b.processedOn ?? 0)).flatMap(({ id = '' }) => places.get(id) ?? [])
 }
 
-test('an account that asks for many erasures does not hold up another that asks for one after it', async () => {
+test('an account that asks for many erasures does not delay another that asks for one later', async () => {
   const [busy, other] = await Promise.all([service.addTenant(), service.addTenant()])
   const many = await ask(busy.account, 30)
   const few = await ask(other.account, 2)

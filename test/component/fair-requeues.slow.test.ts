@@ -44,7 +44,7 @@ const ask = async (tenant: Tenant, headers = {}) => {
 }
 
 describe('requeue jobs', () => {
-  test('are bounded per account, take turns, and make room when they are done', async () => {
+  test('are bounded per account, take turns, and free their place when they are done', async () => {
     const [kept] = await Promise.all([ask(large, { 'idempotency-key': 'first' })])
     const jobs = [kept, ...(await Promise.all(Array.from({ length: MOST_OPEN - 1 }, () => ask(large))))]
     expect(jobs.map(({ status }) => status)).toEqual(jobs.map(() => 202))
@@ -71,7 +71,7 @@ describe('requeue jobs', () => {
     await service.stopWorker()
   })
 
-  test('that were counted and never begun, or whose end was not noted, lose their place when it is needed', async () => {
+  test('that were counted but never started, or whose end was not recorded, lose their place when it is needed', async () => {
     const { redis } = service
     const account = 7_001
     const nowMs = Date.now()
@@ -94,7 +94,7 @@ describe('dry runs', () => {
     return { status, code: body.error?.code, matched: body.data?.matched }
   }
 
-  test('of one account are two at a time, and a short one of another does not wait for them', async () => {
+  test('of one account run two at a time, and a short one of another does not wait for them', async () => {
     const answered: string[] = []
     const noted = async (tenant: Tenant, name: string) => {
       const answer = await count(tenant)

@@ -207,9 +207,9 @@ function kindOf(code: number): unknown[] {
   return [rule?.act, concerns, isOwn && code]
 }
 
-describe.each(['answer', 'webhook', 'poll'] as const)('told by %s', (way) => {
+describe.each(['answer', 'webhook', 'poll'] as const)('reported by %s', (way) => {
   // A code that is told in an answer is looked up in the table as all others are.
-  test.each(way === 'answer' ? codes : kinds)('%i does what the table of codes says', async (code) => {
+  test.each(way === 'answer' ? codes : kinds)('%i has the effect that the table of codes gives', async (code) => {
     const number = await newNumber()
     const { id, to } = await number.tell[way](code)
     expect(await effects(number, to)).toEqual(expectedOf(code))
@@ -230,14 +230,14 @@ describe.each(['answer', 'webhook', 'poll'] as const)('told by %s', (way) => {
   })
 })
 
-test.each(kinds)('told as an error of the number, %i does what it does to all messages of it', async (code) => {
+test.each(kinds)('reported as an error of the number, %i has its effect on all of its messages', async (code) => {
   const number = await newNumber()
   await number.bring({ errors: [{ code, title: 'No', error_data: { details: 'No.' } }] })
   const { blockedFor, cools, rests } = expectedOf(code)
   expect(await effects(number)).toEqual({ ...NOTHING, blockedFor, cools, rests })
 })
 
-describe('what is told late', () => {
+describe('a fault that is reported late', () => {
   const ago = (ms: number) => Date.now() - ms
 
   test.each([
@@ -245,13 +245,13 @@ describe('what is told late', () => {
     [80007, 61_000],
     [131048, HOUR_MS + 1_000],
     [131056, HOUR_MS],
-  ])('as %i, %i ms after it was, keeps nobody waiting any more', async (code, ageMs) => {
+  ])('as %i, %i ms after it happened, delays nobody any more', async (code, ageMs) => {
     const number = await newNumber()
     const { to } = await number.tell.webhook(code, ago(ageMs))
     expect(await effects(number, to)).toEqual(NOTHING)
   })
 
-  test('of before a person resumed stops neither the sender nor the campaign, however often it comes', async () => {
+  test('and happened before a person resumed stops neither the sender nor the campaign, however often it comes', async () => {
     const { redis, queues } = world
     const number = await newNumber()
     const { lane, campaign } = number
@@ -279,7 +279,7 @@ describe('what is told late', () => {
     expect((await effects(number)).blockedFor).toEqual(withCode(131042))
   })
 
-  test('again is no further one in a row, and a delivery ends the row', async () => {
+  test('more than once counts once in a row, and a delivery ends the row', async () => {
     const number = await newNumber()
     const bad = await number.sentMessage()
     for (let time = 0; time < 6; time += 1)

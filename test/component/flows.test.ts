@@ -95,7 +95,7 @@ const ask = {
   data: { zip: '10115' },
 }
 
-test('a request is answered by the account’s server, which can check that it was asked by us', async () => {
+test("a request is answered by the account's server, which can verify that it comes from us", async () => {
   expect(await exchange(ask)).toMatchObject({
     status: 200,
     answer: { version: '3.0', screen: 'TIMES', data: { days: ['Monday'] } },
@@ -109,13 +109,13 @@ test('a request is answered by the account’s server, which can check that it w
   })
 })
 
-test('an answer after a byte order mark is read as any other', async () => {
+test('an answer after a byte order mark is read like any other', async () => {
   answer = (response) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('\uFEFF{"screen":"TIMES","data":{}}')
   expect(await exchange(ask)).toMatchObject({ status: 200, answer: { screen: 'TIMES' } })
 })
 
-test('the simulator asks as a phone does, and shows what the phone would read', async () => {
+test('the simulator sends a request as a phone does, and shows what the phone would read', async () => {
   const simulated = async (more: object) => {
     const flow = { url: `${service.url}/flows/${tenant.account}/delivery`, public_key: publicKey, ...more }
     const response = await fetch(`${service.simulator.url}/_flow`, { method: 'POST', body: JSON.stringify(flow) })
@@ -136,7 +136,7 @@ test('the simulator asks as a phone does, and shows what the phone would read', 
   })
 })
 
-test('a health check is answered at once, and nobody else is asked', async () => {
+test("a health check is answered at once, without a call to the account's server", async () => {
   expect(await exchange({ version: '3.0', action: 'ping' })).toMatchObject({
     status: 200,
     answer: { data: { status: 'active' } },
@@ -144,20 +144,20 @@ test('a health check is answered at once, and nobody else is asked', async () =>
   expect(asked).toEqual([])
 })
 
-test('a report of a wrong answer reaches the account’s server and is acknowledged whatever that says', async () => {
+test("a report of a wrong answer reaches the account's server and is acknowledged whatever that answers", async () => {
   answer = json(500, {})
   const report = { ...ask, data: { error: 'INVALID_SCREEN', error_message: 'no such screen' } }
   expect(await exchange(report)).toMatchObject({ status: 200, answer: { data: { acknowledged: true } } })
   expect(asked[0]?.body).toContain('INVALID_SCREEN')
 })
 
-test('a flow token that is over is told to WhatsApp as the account’s server says it', async () => {
+test("an expired flow token is reported to WhatsApp as the account's server reports it", async () => {
   answer = json(427, { error_msg: 'This order is closed.' })
   expect(await exchange(ask)).toMatchObject({ status: 427, answer: { error_msg: 'This order is closed.' } })
 })
 
-describe('who is not WhatsApp', () => {
-  test('is 432 with a signature of another secret, of another body, or with none; nothing is opened', async () => {
+describe('a request that is not from WhatsApp', () => {
+  test('is 432 with a signature of another secret, of another body, or without one; nothing is decrypted', async () => {
     expect(await exchange(ask, { appSecret: 'wrong' })).toMatchObject({ status: 432 })
     const body = JSON.stringify(phoneAsks(publicKey, ask).body)
     for (const signature of [hubSignature(`${body} `, APP_SECRET), 'sha256=', '']) {
@@ -167,7 +167,7 @@ describe('who is not WhatsApp', () => {
     expect(asked).toEqual([])
   })
 
-  test('is 432 with a flow token’s signature that is not WhatsApp’s; one that is, is not handed on', async () => {
+  test("is 432 with a flow token signature that is not WhatsApp's; a valid one is not forwarded", async () => {
     const wrong = { ...ask, flow_token_signature: tokenSignature({ flow_token: 'order-77' }, 'wrong') }
     expect(await exchange(wrong)).toMatchObject({ status: 432 })
     expect(asked).toEqual([])
@@ -176,7 +176,7 @@ describe('who is not WhatsApp', () => {
     expect(asked[0]?.body).not.toContain('flow_token_signature')
   })
 
-  test('is 421 with a key that is not ours, garbage, or no JSON in it', async () => {
+  test('is 421 with a key that is not ours, garbage, or content that is not JSON', async () => {
     const other = await service.addTenant()
     const theirs = keySchema.parse((await call('POST', '/admin/flows/keys', undefined, await other.key('admin'))).data)
     expect(await exchange(ask, { key: theirs.public_key })).toMatchObject({ status: 421 })
@@ -191,7 +191,7 @@ describe('who is not WhatsApp', () => {
   })
 })
 
-test('an account with an app secret of its own takes no other', async () => {
+test('an account with an app secret of its own accepts no other', async () => {
   const own = await service.addTenant()
   const key = keySchema.parse(
     (await call('POST', '/admin/flows/keys', undefined, await own.key('admin'))).data,
@@ -219,13 +219,13 @@ describe('a server of the account', () => {
     ['answers no JSON', (response) => void response.end('<html>')],
     ['answers more than a megabyte', (response) => void response.end(JSON.stringify({ a: 'x'.repeat(1_100_000) }))],
     ['hangs up', (response) => void response.socket?.destroy()],
-  ])('that %s leaves the flow with 502, and is not asked again', async (_what, behave) => {
+  ])('that %s makes the flow fail with 502, and is not asked again', async (_what, behave) => {
     answer = behave
     expect(await exchange(ask)).toMatchObject({ status: 502 })
     expect(asked).toHaveLength(1)
   })
 
-  test('that does not answer is given up in bounded time', async () => {
+  test('that does not answer is given up after a bounded time', async () => {
     const hasty = createAskAccount(['127.0.0.0/8'], 300)
     answer = () => undefined
     const began = performance.now()
@@ -236,7 +236,7 @@ describe('a server of the account', () => {
     await hasty.close()
   })
 
-  test('in a network of ours is not called, whatever its name leads to', async () => {
+  test('in a private network is not called, whatever its name resolves to', async () => {
     const guarded = createAskAccount([])
     expect(await guarded.ask({ address: shop.url, secrets: [secret] }, 'delivery', ask)).toEqual({
       problem: 'unsafe_target',
@@ -248,7 +248,7 @@ describe('a server of the account', () => {
   })
 })
 
-test('two keys and two secrets are good at a time; a third drives the first out', async () => {
+test('two keys and two secrets are valid at a time; a third replaces the first', async () => {
   const mine = await service.addTenant()
   const key = await mine.key('admin')
   const keys: string[] = []
@@ -287,11 +287,11 @@ function verifies(with_: string, { headers, body }: { headers: Record<string, st
   }
 }
 
-test('a key is removed with `all` spelled as it is, and only then', async () => {
+test('all keys are removed only by the exact word `all`', async () => {
   expect((await call('DELETE', '/admin/flows/keys?all=yes')).status).toBe(400)
 })
 
-test('only an admin of the account sees and changes how its flows are served', async () => {
+test('only an admin of the account can see and change how its flows are served', async () => {
   const reader = await tenant.key('messages:send')
   expect((await call('GET', '/admin/flows', undefined, reader)).status).toBe(403)
   const { data } = await call('GET', '/admin/flows')
@@ -299,7 +299,7 @@ test('only an admin of the account sees and changes how its flows are served', a
   expect(JSON.stringify(data)).not.toContain('PRIVATE')
 })
 
-test('what is no request of a phone is refused before it is opened', async () => {
+test('a request that no phone sends is refused before it is decrypted', async () => {
   const ask = async (body: string, encoding?: string) => {
     const headers = {
       ...(encoding !== undefined && { 'content-encoding': encoding }),

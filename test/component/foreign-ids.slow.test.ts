@@ -276,7 +276,7 @@ function said(answer: Inspected, ids: object): unknown {
   return { status: answer.status, text }
 }
 
-test('every route with an id in its path is asked', () => {
+test('every route with an id in its path is tested', () => {
   const withIds = DECLARED.filter(
     ({ name, key, needs }) =>
       // The name of a webhook secret is a word that every account has.
@@ -293,7 +293,7 @@ function allOfTheirs(): Promise<Record<string, string>> {
   return allVisible(service.redis, { account, lane })
 }
 
-test('what is theirs answers as what does not exist, and nothing of theirs changes', async () => {
+test('a foreign id is answered like one that does not exist, and changes nothing', async () => {
   const before = await allOfTheirs()
   expect(Object.keys(before).length).toBeGreaterThan(8)
   for (const [name, ask] of Object.entries(asking)) {
@@ -315,7 +315,7 @@ test('what is theirs answers as what does not exist, and nothing of theirs chang
   expect(await allOfTheirs()).toEqual(before)
 })
 
-test('what is ours answers otherwise, so that the comparison means something', async () => {
+test('an id of our own is answered otherwise, so that the comparison means something', async () => {
   for (const [name, ask] of Object.entries(asking)) {
     const ofOurs = await ask(ours)
     const ofNobody = await ask(nobodys)
@@ -323,7 +323,7 @@ test('what is ours answers otherwise, so that the comparison means something', a
   }
 })
 
-test('a list shows nothing of theirs', async () => {
+test('a list shows nothing of another account', async () => {
   for (const path of [
     `${GALLERY}/folders`,
     `${GALLERY}/files?trash=true`,

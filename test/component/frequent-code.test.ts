@@ -50,7 +50,7 @@ const unproven = (code: string) => (id: MessageId) =>
 const refused = (code: string) => (id: MessageId) =>
   recordStatus(redis, id, 'AAAAAA', 'failed', { problem: { code, sentence: 'No.' } })
 
-test('codes of a worker that was late or died, and those of a recipient, are not named, however frequent', async () => {
+test('codes of a late or dead worker, and those of a recipient, are not named, however frequent', async () => {
   const campaign = await running()
   for (const code of [WORKER_LATE, workerLost.code, recordLost.code]) await ending(campaign, 3, unproven(code))
   await ending(campaign, 3, refused('131026'))
@@ -61,7 +61,7 @@ test('codes of a worker that was late or died, and those of a recipient, are not
   expect(await mostFrequentCode(redis, campaign)).toBe('something went wrong at WhatsApp (code 131000)')
 })
 
-test('what another campaign of the lane failed for is not named', async () => {
+test('codes of another campaign on the lane are not named', async () => {
   const [campaign, other] = [await running(), await running()]
   await ending(other, 3, refused('131000'))
   await ending(campaign, 1, unproven('reset'))

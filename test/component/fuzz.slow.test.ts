@@ -6,7 +6,7 @@ import { fuzz } from '../fuzz/run.ts'
 import { openTarget } from '../fuzz/target.ts'
 import { startTcpServer } from '../support/tcp-server.ts'
 
-test('three hundred generated requests find nothing', async () => {
+test('three hundred generated requests find no fault', async () => {
   const target = await openTarget()
   try {
     const { sent, raw, unsent, seen, findings } = await fuzz(target, { requests: 300, seed: 1 })
@@ -21,7 +21,7 @@ test('three hundred generated requests find nothing', async () => {
   }
 })
 
-test('a producer whose description is wrong is found out', async () => {
+test('a producer with a wrong description is detected', async () => {
   const target = await openTarget()
   try {
     // As if every key might do everything.
@@ -37,7 +37,7 @@ test('a producer whose description is wrong is found out', async () => {
   }
 })
 
-test('a server that keeps silent is told from one that hangs up', async () => {
+test('a server that stays silent is distinguished from one that hangs up', async () => {
   const server = await startTcpServer(() => undefined)
   const client = createClient(server.url, 1, 50)
   await expect(client.send({ method: 'GET', path: '/', headers: {}, body: undefined })).rejects.toThrow(NoAnswer)

@@ -31,7 +31,7 @@ describe('restoring a file', () => {
     expect(listOf((await gallery.call('GET', `/files?folder_id=${folder.id}`)).json.data)).toEqual([before])
   })
 
-  test('answers every field of a file', async () => {
+  test('returns every field of a file', async () => {
     const folder = await gallery.folder('Fields')
     const file = await gallery.file(folder, 'übung 1.txt', 'twelve bytes')
     await gallery.call('DELETE', `/files/${file.id}`)
@@ -78,7 +78,7 @@ describe('restoring a file', () => {
     expect(reply.status).toBe(200)
   })
 
-  test('answers 404 for an active file, for none, and for one in the trash of another account', async () => {
+  test("answers 404 for an active file, for an unknown one, and for one in another account's trash", async () => {
     const active = await gallery.file(await gallery.folder('Active'))
     const theirs = await gallery.file(await gallery.folder('Theirs', { owner: gallery.otherAccount }))
     await gallery.call('DELETE', `/files/${theirs.id}`, { token: gallery.otherToken })
@@ -116,7 +116,7 @@ describe('restoring a file', () => {
 })
 
 describe('moving a file to the trash', () => {
-  test('takes it out of its folder and into the trash, with the time', async () => {
+  test('moves it out of its folder and into the trash, with the time', async () => {
     const folder = await gallery.folder('Away')
     const file = await gallery.file(folder)
     const reply = await gallery.call('DELETE', `/files/${file.id}`)
@@ -130,7 +130,7 @@ describe('moving a file to the trash', () => {
     expect(listOf((await gallery.call('GET', `/files?folder_id=${folder.id}`)).json.data)).toEqual([])
   })
 
-  test('is 404 for a file that is there already, for none and for one of another account; 400 without an id', async () => {
+  test('is 404 for a file already there, an unknown one and one of another account; 400 without an id', async () => {
     const theirs = await gallery.file(await gallery.folder('Theirs', { owner: gallery.otherAccount }))
     const file = await gallery.file(await gallery.folder('Again'))
     await gallery.call('DELETE', `/files/${file.id}`)

@@ -54,7 +54,7 @@ describe('renaming a folder', () => {
     expect(errorOf(reply)).toMatchObject({ code: 'invalid_request', details: [{ path, message }] })
   })
 
-  test('takes 255 characters, counted in UTF-16 code units', async () => {
+  test('accepts 255 characters, counted in UTF-16 code units', async () => {
     const folder = await gallery.folder('Long')
     const fits = `${'😀'.repeat(127)}x`
     expect((await gallery.call('PUT', `/folders/${folder.id}`, { body: { name: fits } })).status).toBe(200)
@@ -80,7 +80,7 @@ describe('renaming a folder', () => {
     expect(errorOf(reply).details).toMatchObject([{ path: 'folder_id' }, { path: 'name' }])
   })
 
-  test('answers 404 for no folder and for one of another account, alike', async () => {
+  test('answers 404 alike for an unknown folder and for one of another account', async () => {
     const theirs = await gallery.folder('Theirs', { owner: gallery.otherAccount })
     const none = await gallery.call('PUT', '/folders/999999', { body: { name: 'x' } })
     const other = await gallery.call('PUT', `/folders/${theirs.id}`, { body: { name: 'x' } })
@@ -91,7 +91,7 @@ describe('renaming a folder', () => {
     expect(String(one).replace('999999', '#')).toBe(String(two).replace(String(theirs.id), '#'))
   })
 
-  test('checks the name before the folder exists, and that before it is a system folder', async () => {
+  test('checks the name before the folder, and that it exists before that it is no system folder', async () => {
     const system = await gallery.folder('System', { isSystem: true })
     expect((await gallery.call('PUT', '/folders/999999', { body: { name: '' } })).status).toBe(400)
     expect((await gallery.call('PUT', `/folders/${system.id}`, { body: { name: '' } })).status).toBe(400)
@@ -158,12 +158,12 @@ describe('creating and listing folders', () => {
     expect(listed).toEqual(expect.arrayContaining([made.json.data, inside.json.data]))
   })
 
-  test('nobody makes a system folder: the field is refused', async () => {
+  test('a system folder cannot be created: the field is refused', async () => {
     const made = await gallery.call('POST', '/folders', { body: { name: 'Not', is_system: true } })
     expect([made.status, errorOf(made).details]).toEqual([400, [{ path: 'is_system', message: 'unknown field' }]])
   })
 
-  test('a parent that does not exist is 404, one that is no id is 400', async () => {
+  test('a parent that does not exist is 404, one that is not an id is 400', async () => {
     expect((await gallery.call('POST', '/folders', { body: { name: 'x', parent_id: 999999 } })).status).toBe(404)
     expect((await gallery.call('POST', '/folders', { body: { name: 'x', parent_id: '1' } })).status).toBe(400)
   })

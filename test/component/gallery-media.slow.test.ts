@@ -98,7 +98,7 @@ describe('a request', () => {
     expect([answer.status, detailsOf(answer.body)[0]?.message]).toEqual([400, message])
   })
 
-  test('names a file that does not exist, is in the trash or belongs to another account: all the same answer', async () => {
+  test('for a file that does not exist, is in the trash or belongs to another account gets the same answer', async () => {
     const other = await service.addTenant()
     const theirs = await newPicture(other.account)
     const trashed = await newPicture()
@@ -112,7 +112,7 @@ describe('a request', () => {
     }
   })
 
-  test('shows a file as something that it is not, or one that WhatsApp takes from nobody: 400 with the reason', async () => {
+  test('for a file as another kind, or of a type that WhatsApp never accepts, is 400 with the reason', async () => {
     const { id } = await newPicture()
     const zip = await addToGallery(service, service.tenant.account, Buffer.from('504b0304140000000800', 'hex'), 'a.zip')
     const large = await addToGallery(service, service.tenant.account, pngWith('large', 5 * 1024 * 1024), 'large.png')
@@ -123,7 +123,7 @@ describe('a request', () => {
     expect(await reason('image', large.id)).toMatch(/^Too large with 5.1 MB/)
   })
 
-  test('of a sender whose provider takes no uploads is refused where the file has no public address', async () => {
+  test('of a sender whose provider takes no uploads is refused when the file has no public address', async () => {
     const { id } = await newPicture()
     const answer = await send('image', { gallery: id }, { sender: service.tenant.partnerNumber })
     expect(errorOf({ json: answer.body }).code).toBe('not_supported_by_provider')
@@ -133,7 +133,7 @@ describe('a request', () => {
   })
 })
 
-test('many messages with one picture need one upload, and each of them names its id', async () => {
+test('many messages with one picture need one upload, and each of them has its id', async () => {
   const { id, hash } = await newPicture()
   const messages = await Promise.all(
     Array.from({ length: 20 }, () => sentWith('image', { gallery: String(id), caption: 'Spring' })),
@@ -144,7 +144,7 @@ test('many messages with one picture need one upload, and each of them names its
   expect(await Promise.all(messages.map(mediaOf))).toEqual(messages.map(() => uploads))
 })
 
-test('a header, a template, each card and a document take files of the gallery; a link stays as it is', async () => {
+test('a header, a template, each card and a document accept files of the gallery; a link stays as it is', async () => {
   const [first, second] = [await newPicture(), await newPicture()]
   const pdf = await addToGallery(service, service.tenant.account, Buffer.from('%PDF-1.4\n%âãÏÓ\n'), 'Offer.pdf')
   const button = await sentWith('interactive', {
@@ -180,7 +180,7 @@ test('a header, a template, each card and a document take files of the gallery; 
   expect(await mediaOf(link)).toBeUndefined()
 })
 
-test('a file that WhatsApp has lost is uploaded again, and no message fails', async () => {
+test('a file that WhatsApp lost is uploaded again, and no message fails', async () => {
   const { id, hash } = await newPicture()
   await reaches(service, service.tenant, await sentWith('image', { gallery: id }), 'read', 20_000)
   await control(service, { end_media: true })
@@ -189,7 +189,7 @@ test('a file that WhatsApp has lost is uploaded again, and no message fails', as
   expect(await idsOf(hash)).toHaveLength(2)
 })
 
-test('an upload that is throttled makes the message wait, and says so; it is sent once uploads are taken', async () => {
+test('a throttled upload makes the message wait, with the reason; it is sent once uploads work again', async () => {
   await control(service, { uploads_refused_with: 130429 })
   const { id } = await newPicture()
   const message = await sentWith('image', { gallery: id })
@@ -217,7 +217,7 @@ test('a file that WhatsApp refuses fails its messages with the reason, and is no
   await reaches(service, service.tenant, await sentWith('image', { gallery: id }), 'failed', 20_000)
 })
 
-test('a WhatsApp that knows none of its own ids ends the message, after a bounded number of uploads', async () => {
+test('a message fails after a bounded number of uploads when WhatsApp knows none of its own ids', async () => {
   await control(service, { media_lasts_ms: 0 })
   const { id, hash } = await newPicture()
   const message = await sentWith('image', { gallery: id })
@@ -227,7 +227,7 @@ test('a WhatsApp that knows none of its own ids ends the message, after a bounde
   expect((await idsOf(hash)).length).toBeGreaterThan(1)
 })
 
-test('bytes that the disk has lost fail the message and stop no other', async () => {
+test('a file whose bytes are missing on disk fails its message and stops no other', async () => {
   const { id, path } = await newPicture()
   rmSync(path)
   const message = await sentWith('image', { gallery: id })
@@ -236,8 +236,8 @@ test('bytes that the disk has lost fail the message and stop no other', async ()
   await reaches(service, service.tenant, await sentWith('text', { body: 'Hello' }), 'read', 10_000)
 })
 
-describe('a worker that goes while it uploads', () => {
-  test('by a stop leaves the message to the next one, which uploads anew', async () => {
+describe('a worker that ends during an upload', () => {
+  test('by a stop leaves the message to the next one, which uploads again', async () => {
     await control(service, { upload_delay_ms: 60_000 })
     const { id, hash } = await newPicture()
     const message = await sentWith('image', { gallery: id })
@@ -250,7 +250,7 @@ describe('a worker that goes while it uploads', () => {
     expect(await idsOf(hash)).toEqual(expect.arrayContaining([...(known ?? [])]))
   })
 
-  test('by its death is waited for until its lease is over, and the file is uploaded then', async () => {
+  test('by its death is waited for until its lease is over, and then the file is uploaded', async () => {
     const { id, hash } = await newPicture()
     expect(await holdUpload(service.redis, { lane: service.lane, hash }, 'a worker that died', true)).toBe(true)
     const lease = uploadLeaseOf(service.redis, { lane: service.lane, hash })
@@ -275,7 +275,7 @@ describe('a campaign', () => {
     template: { name: 'picture', language: { code: 'en_US' }, components: components(image) },
   })
 
-  test('uploads its picture once, before it starts, and needs nothing of our own gallery', async () => {
+  test('uploads its picture once, before it starts, and needs no public gallery of ours', async () => {
     await control(service, { links_refused: true })
     const { id: file, hash } = await newPicture()
     const { tag } = await service.addPeople(60)
@@ -293,7 +293,7 @@ describe('a campaign', () => {
     expect(await idsOf(hash)).toHaveLength(1)
   })
 
-  test('with a link for more than a thousand people is warned in its preflight', async () => {
+  test('with a link for more than a thousand people gets a warning in its preflight', async () => {
     const { tag } = await service.addPeople(1_001)
     const id = await service.ready({ tags: [tag] }, template({ link: 'https://shop.example/spring.png' }))
     expect((await service.show(id)).preflight?.warnings).toMatchObject([
@@ -317,7 +317,7 @@ describe('a campaign', () => {
     ])
   })
 
-  test('whose upload fails is ready all the same, waits and is sent once uploads are taken', async () => {
+  test('whose upload is throttled is ready nevertheless, waits and is sent once uploads work again', async () => {
     await control(service, { uploads_refused_with: 2 })
     const { id: file, hash } = await newPicture()
     const { tag } = await service.addPeople(50)

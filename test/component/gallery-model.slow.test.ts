@@ -39,7 +39,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-test('each file is in exactly one place, and every list and count says so', async () => {
+test('each file is in exactly one place, and every list and count agrees', async () => {
   let account = 0
   const seen = { moved: 0, refused: 0, trashed: 0, restored: 0 }
   await fc.assert(

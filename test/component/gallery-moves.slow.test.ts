@@ -42,14 +42,14 @@ describe('with a worker', () => {
     }
   })
 
-  test('counts distinct files, those already there too', async () => {
+  test('counts distinct files, including those already there', async () => {
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const [a, b] = [await gallery.file(one, 'a'), await gallery.file(target, 'b')]
     expect((await move([a, b, a, a], target)).json.message).toBe('2 file(s) moved')
     expect(await counts(one, target)).toEqual([0, 2])
   })
 
-  test('moves none when one does not exist, is in the trash or is not ours, and names each', async () => {
+  test('moves none when one does not exist, is in the trash or is not ours, and names each of these', async () => {
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const [good, trashed] = [await gallery.file(one, 'good'), await gallery.file(one, 'trashed')]
     const theirs = await gallery.file(await gallery.folder('Theirs', { owner: gallery.otherAccount }))
@@ -106,7 +106,7 @@ describe('with a worker', () => {
     expect([reply.status, errorOf(reply).details.length]).toEqual([400, 100])
   })
 
-  test('a broken record is 500, moves nothing, and the job says failed', async () => {
+  test('a broken record is 500 and moves nothing, and the job is failed', async () => {
     const [one, two, target] = [await gallery.folder('1'), await gallery.folder('2'), await gallery.folder('3')]
     const [a, b] = [await gallery.file(one), await gallery.file(two)]
     const { filesIn, moves, move: moveOf } = galleryOf(gallery.redis, gallery.account)
@@ -119,7 +119,7 @@ describe('with a worker', () => {
     expect(reasons).toContain('internal')
   })
 
-  test('done twice, it does not undo what was moved in between', async () => {
+  test('done twice, does not undo what was moved in between', async () => {
     const [one, target, later] = [await gallery.folder('1'), await gallery.folder('2'), await gallery.folder('3')]
     const file = await gallery.file(one)
     const job = { account: gallery.account, move: newMoveId(Date.now()), file_ids: [file.id], folder_id: target.id }
@@ -131,7 +131,7 @@ describe('with a worker', () => {
     expect(await findMoveOutcome(gallery.redis, gallery.account, job.move)).toEqual(outcome)
   })
 
-  test('the state of a job tells how it ended, to its account only', async () => {
+  test('the state of a job shows how it ended, only to its account', async () => {
     const [one, target] = [await gallery.folder('1'), await gallery.folder('2')]
     const file = await gallery.file(one)
     const run = async (file_ids: number[]) => {
@@ -172,7 +172,7 @@ describe('with a worker', () => {
 })
 
 describe('without a worker', () => {
-  test('an account has at most 50 moves under way, and another one is not refused for it', async () => {
+  test('an account has at most 50 moves under way, and another is not refused because of it', async () => {
     const server = await startRedis()
     // A producer's fails where the machine stands still for two seconds, and then a move is not under way any more.
     const redis = connectWithRetry(server.url)
@@ -195,7 +195,7 @@ describe('without a worker', () => {
     await server.stop()
   })
 
-  test('a producer that starts before Redis takes moves once Redis is there', async () => {
+  test('a producer that starts before Redis accepts moves once Redis is there', async () => {
     const server = await startRedis()
     await server.kill9()
     const redis = connectFailFast(server.url)
@@ -272,7 +272,7 @@ describe('without a worker', () => {
     await gallery.close()
   })
 
-  test('Redis that goes away while the request waits is 503, long before the wait is over', async () => {
+  test('a Redis that goes away while the request waits is reported with 503, long before the wait is over', async () => {
     const { gallery, one, target, file, body, waiting } = await moveUnderWay()
     await gallery.server.kill9()
     const reply = await waiting

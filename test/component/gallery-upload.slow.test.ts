@@ -76,7 +76,7 @@ describe('an upload', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('of bytes that are there already is stored once, over all accounts', async () => {
+  test('of bytes that exist already is stored once, over all accounts', async () => {
     const theirs = await gallery.folder('Theirs', { owner: gallery.otherAccount })
     const one = await upload(form('the same bytes', 'one.txt'))
     const two = await upload(form('the same bytes', 'two.txt'))
@@ -129,7 +129,7 @@ describe('an upload', () => {
       'opus',
       true,
     ],
-  ])('%s is what its bytes say', async (name, content, mime_type, type, extension, is_chatapp_compatible) => {
+  ])('%s is recognized by its bytes', async (name, content, mime_type, type, extension, is_chatapp_compatible) => {
     const reply = await upload(form(content, name))
     expect(reply.json.data).toMatchObject({ mime_type, type, extension, is_chatapp_compatible, name })
   })
@@ -154,7 +154,7 @@ describe('an upload', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('with a misspelt field is 400 with the right name; any other is ignored by name, or refused as the account wants', async () => {
+  test('with a misspelt field is 400 with the right name; an unknown one is ignored by name, or refused if the account wants', async () => {
     const theirs = await gallery.folder('With a note', { owner: gallery.otherAccount })
     const withField = (name: string, { id, token } = { id: folder.id, token: gallery.token }) => {
       const body = form('kept', 'note.txt', String(id))
@@ -174,7 +174,7 @@ describe('an upload', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('into a folder that does not exist or is not ours is 404 and leaves no bytes', async () => {
+  test('into a folder that does not exist or is not ours is 404 and stores no bytes', async () => {
     const theirs = await gallery.folder('Theirs', { owner: gallery.otherAccount })
     for (const id of [999999, theirs.id]) {
       const reply = await upload(form(`for nobody ${id}`, 'a.txt', String(id)))
@@ -185,7 +185,7 @@ describe('an upload', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('of the largest size passes, one byte more is 413', async () => {
+  test('of the largest size is accepted, one byte more is 413', async () => {
     expect((await upload(form(Buffer.alloc(UPLOAD_MAX_BYTES, 1)))).status).toBe(200)
     const reply = await upload(form(Buffer.alloc(UPLOAD_MAX_BYTES + 1, 1)))
     expect([reply.status, errorOf(reply).code]).toEqual([413, 'too_large'])
@@ -210,7 +210,7 @@ describe('an upload', () => {
     expect(drafts()).toEqual([])
   })
 
-  test('however the form is cut, padded or scrambled, is answered, and leaves no draft', async () => {
+  test('is answered however the form is cut, padded or scrambled, and leaves no draft', async () => {
     const whole = [
       '--x\r\nContent-Disposition: form-data; name="folder_id"\r\n\r\n',
       `${folder.id}\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n`,
@@ -231,7 +231,7 @@ describe('an upload', () => {
     )
   })
 
-  test('that the disk does not take is 500, and the next request is answered too', async () => {
+  test('that cannot be written to disk is 500, and the next request is answered too', async () => {
     const full = await startGallery()
     try {
       writeFileSync(join(full.dataDir, 'gallery'), 'a file where the folder should be')
@@ -298,7 +298,7 @@ describe('the public address of a file', () => {
     return { id: Number(id), url: String(url) }
   }
 
-  test('serves ranges and answers what was not changed with 304', async () => {
+  test('serves ranges, and answers 304 for what has not changed', async () => {
     const { url } = await uploaded('digits.txt', '0123456789')
     const part = await fetch(url, { headers: { range: 'bytes=2-4' } })
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 2-4/10', '234'])
@@ -309,7 +309,7 @@ describe('the public address of a file', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '10'])
   })
 
-  test('answers a range and a precondition that cannot be met in the envelope', async () => {
+  test('answers a range or precondition that cannot be met in the envelope', async () => {
     const { url } = await uploaded('digits.txt', '0123456789')
     const beyond = await gallery.call('GET', url, { headers: { range: 'bytes=20-' } })
     expect([beyond.status, beyond.headers.get('content-range'), errorOf(beyond).code]).toEqual([
@@ -344,7 +344,7 @@ describe('the public address of a file', () => {
     expect((await fetch(url)).status).toBe(200)
   })
 
-  test('is 404 for a token that nobody was given', async () => {
+  test('is 404 for a token that was never given out', async () => {
     expect((await fetch(`${gallery.url}/media/nonsense/a.txt`)).status).toBe(404)
     expect((await fetch(`${gallery.url}/media/%00/..%2f..%2fsecret.key`)).status).toBe(404)
   })

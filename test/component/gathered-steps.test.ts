@@ -50,7 +50,7 @@ async function scriptsRun(work: () => Promise<unknown>, command = 'evalsha'): Pr
   return (await calls()) - before
 }
 
-test('250 steps of one turn are three scripts, those of two lanes are two', async () => {
+test('250 steps of one turn run as three scripts, those of two lanes as two', async () => {
   const [lane, other] = [newLane(), newLane()]
   const ids = Array.from({ length: 250 }, () => newId(lane))
   for (const id of ids) await claim(redis, id, 'A1', messageTo(someone()), times)
@@ -60,7 +60,7 @@ test('250 steps of one turn are three scripts, those of two lanes are two', asyn
   expect(await scriptsRun(() => settleAll([newId(lane), newId(other), newId(lane), newId(other)]))).toBe(2)
 })
 
-test('the jobs of what one step settles are taken away by one command', async () => {
+test('the jobs of messages settled in one step are removed by one command', async () => {
   const lane = newLane()
   const ids = Array.from({ length: 20 }, () => newId(lane))
   for (const id of ids) await claim(redis, id, 'A1', messageTo(someone()), times)
@@ -79,7 +79,7 @@ test('a broken record rejects its own claim and no other', async () => {
   for (const [i, id] of ids.entries()) if (i !== 2) expect((await readMessage(redis, id))?.state).toBe('sending')
 })
 
-test('two claims of one message in one step: the first has it, the second holds it in doubt', async () => {
+test('of two claims of one message in one step, the first gets it, the second finds it in doubt', async () => {
   const id = newId(newLane())
   const message = messageTo(someone())
   const claims = ['A1', 'A2'].map((attempt) => ({ id, attempt, message }))
@@ -94,7 +94,7 @@ test('two claims of one message in one step: the first has it, the second holds 
   expect(lookAt - before).toBeGreaterThanOrEqual(times.lostAfterMs - 5_000)
 })
 
-test('steps of one turn come to what each comes to alone, also two of the same message', async () => {
+test('steps of one turn have the same result as each alone, also two of the same message', async () => {
   const lane = newLane()
   const [sent, failed, doubted, again, unknown] = Array.from({ length: 5 }, () => newId(lane)) as [
     ReturnType<typeof newId>,
@@ -127,7 +127,7 @@ test('steps of one turn come to what each comes to alone, also two of the same m
   expect(await queuedAgainOn(redis, lane).all()).toEqual([again.ulid])
 })
 
-test('a message that comes into doubt and out of it again in one turn is not looked at by the sweep', async () => {
+test('a message that comes into doubt and is settled in the same turn is not left to the sweep', async () => {
   const id = newId(newLane())
   await claim(redis, id, 'A1', messageTo(someone()), times)
   const ends = await Promise.all([
@@ -138,7 +138,7 @@ test('a message that comes into doubt and out of it again in one turn is not loo
   expect(await inDoubtOn(redis, id.lane).count()).toBe(0)
 })
 
-test('a recipient in a cooldown has one turn, however many messages to it are claimed at once', async () => {
+test('after its cooldown a recipient gets one message, however many are claimed at once', async () => {
   const lane = newLane()
   const to = someone()
   const first = newId(lane)
@@ -157,7 +157,7 @@ test('a recipient in a cooldown has one turn, however many messages to it are cl
   expect(claims).toMatchObject(verdicts.map((verdict) => ({ verdict })))
 })
 
-test('slots of one turn are each a gap after the one before, and none is given to what may not leave', async () => {
+test('slots of one turn are each a gap apart, and none is given to what may not leave', async () => {
   const lane = newLane()
   const pace = { ...paceOf(100), aheadUs: { transactional: 100_000, campaign: 100_000 } }
   const ids = Array.from({ length: 12 }, () => newId(lane))
@@ -178,7 +178,7 @@ test('slots of one turn are each a gap after the one before, and none is given t
   expect(claims.at(-1)).toMatchObject({ verdict: 'too_early' })
 })
 
-test('a lane in a cooldown takes none of a turn', async () => {
+test('a lane in a cooldown lets no claim of a turn through', async () => {
   const lane = newLane()
   await cooldownOf(redis, lane).put(Date.now() + 60_000)
   const claims = await claimAll([newId(lane), newId(lane)])

@@ -26,7 +26,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-test('a message that comes to an empty lane after its worker stopped hearing of any is sent', async () => {
+test('a message for an empty lane is sent although the connection on which its worker waits is dead', async () => {
   const tenant = await service.addTenant()
   await reaches(service, tenant, await sendTo(service, tenant, '+491700000001'), 'read')
   line.freezeAll()

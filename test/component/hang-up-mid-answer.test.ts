@@ -90,7 +90,7 @@ test.each([
   expect(lines).toEqual([])
 })
 
-test('a client that goes in the middle of a streamed answer leaves no line in the log', async () => {
+test('a client that leaves in the middle of a streamed answer leaves no line in the log', async () => {
   const events = new EventEmitter()
   const ended = once(events, 'ended')
   const streaming = route(async () => {
@@ -111,7 +111,7 @@ test('a client that goes in the middle of a streamed answer leaves no line in th
   expect(lines).toEqual([])
 })
 
-test('a fault of ours is logged although the client has gone', async () => {
+test('a fault of ours is logged although the client is gone', async () => {
   const events = new EventEmitter()
   const reached = once(events, 'reached')
   const failing = route(async ({ request }) => {

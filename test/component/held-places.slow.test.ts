@@ -309,7 +309,7 @@ const RULES: readonly Setting[] = [
 ]
 
 describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
-  test('the person of a held message is erased, and what ends the hold frees its place', async () => {
+  test('the person of a held message is erased, and the end of the hold frees its place', async () => {
     for (const told of ['sent', 'dropped'] as const) {
       const life = await createLife(setting)
       await life.send(0, 'held', undefined, undefined)
@@ -323,7 +323,7 @@ describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
     }
   })
 
-  test('a release that comes before the answer that tells of the hold leaves no place', async () => {
+  test('a release that comes before the answer with the hold leaves no place', async () => {
     for (const told of ['sent', 'delivered', 'dropped'] as const) {
       const life = await createLife(setting)
       await life.send(0, 'held', told, undefined)
@@ -332,7 +332,7 @@ describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
     }
   })
 
-  test('a process that dies anywhere in between leaves no place behind once stale ones are released', async () => {
+  test('a process that dies at any point leaves no place behind after the next review', async () => {
     for (let commands = 0; commands < 8; commands += 1) {
       const life = await createLife(setting)
       await life.send(0, 'held', undefined, commands)
@@ -344,7 +344,7 @@ describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
     }
   })
 
-  test('the drop of an attempt ends its hold where an earlier attempt turned out to be sent', async () => {
+  test('dropping an attempt ends its hold although an earlier attempt turns out to be sent', async () => {
     const life = await createLife(setting)
     await life.send(0, 'unproven', undefined, undefined)
     await life.sweep(0, 'once')

@@ -51,7 +51,7 @@ async function sent(lane: number) {
   return { id, status: (word: 'sent' | 'delivered' | 'read' | 'failed') => recordStatus(redis, id, attempt, word) }
 }
 
-describe('what is reported of a message', () => {
+describe('what happens to a message', () => {
   test('counts once, however often and in whatever order it comes', async () => {
     const lane = lanes.newLane()
     const message = await sent(lane)
@@ -73,7 +73,7 @@ describe('what is reported of a message', () => {
     expect(await counted(lane)).toEqual({ failed: 1, '131047': 1 })
   })
 
-  test('of one that expired before it was claimed, is counted once', async () => {
+  test('counts once when it expires before its claim', async () => {
     const lane = lanes.newLane()
     const id = newId(lane)
     for (const attempt of [newAttemptId(), newAttemptId()]) {
@@ -85,7 +85,7 @@ describe('what is reported of a message', () => {
 })
 
 describe('a batch', () => {
-  test('that is written twice, because its answer was lost, is counted once', async () => {
+  test('that is written twice because its answer was lost is counted once', async () => {
     const lane = lanes.newLane()
     buffer.observer.accepted({ lane, class: 'transactional', count: 3 })
     const repeated = [structuredClone(buffer.next())]
@@ -94,7 +94,7 @@ describe('a batch', () => {
     expect(await counted(lane)).toEqual({ accepted: 3 })
   })
 
-  test('adds to what other processes have counted in the same period', async () => {
+  test('adds to what other processes counted in the same period', async () => {
     const lane = lanes.newLane()
     const other = createHistoryBuffer(() => now)
     for (const each of [buffer, other, buffer]) {
@@ -104,7 +104,7 @@ describe('a batch', () => {
     expect(await counted(lane)).toEqual({ accepted: 3 })
   })
 
-  test('that Redis does not take is written later, and nothing of it twice', async () => {
+  test('that Redis does not accept is written later, and nothing in it twice', async () => {
     const [fine, broken] = [lanes.newLane(), lanes.newLane()]
     for (const lane of [fine, broken]) buffer.observer.accepted({ lane, class: 'transactional', count: 1 })
     const record = historyOf(redis, broken, '10s', Math.floor(now / HOUR))
@@ -117,8 +117,8 @@ describe('a batch', () => {
   })
 })
 
-describe('what is kept', () => {
-  test('has an end: an hour for periods of 10 s, a week for those of 5 min', async () => {
+describe('the stored history', () => {
+  test('expires: after an hour for periods of 10 s, after a week for those of 5 min', async () => {
     const lane = lanes.newLane()
     buffer.observer.accepted({ lane, class: 'transactional', count: 1 })
     await writeHistory(redis, buffer)
@@ -161,7 +161,7 @@ describe('what is kept', () => {
     expect([failed, other, Object.keys(named).length]).toEqual([11, 3, 8])
   })
 
-  test('of a lane that had nothing to do is nothing', async () => {
+  test('of a lane with nothing to do is empty', async () => {
     const [busy, idle] = [lanes.newLane(), lanes.newLane()]
     buffer.observer.accepted({ lane: busy, class: 'transactional', count: 1 })
     await writeHistory(redis, buffer)
@@ -169,7 +169,7 @@ describe('what is kept', () => {
   })
 })
 
-test('an hour is read by 10 s, and what is older by 5 min', async () => {
+test('an hour is read in periods of 10 s, older times in 5 min', async () => {
   const lane = lanes.newLane()
   const today = now
   now = today - 3 * DAY
@@ -184,7 +184,7 @@ test('an hour is read by 10 s, and what is older by 5 min', async () => {
   expect(week.points.map(({ accepted }) => accepted)).toEqual([1, 2])
 })
 
-test('what waits is measured: how many messages, and how old the oldest is', async () => {
+test('waiting messages are measured: how many, and how old the oldest is', async () => {
   const lane = lanes.newLane()
   for (let i = 0; i < 3; i += 1) await lanes.queues.add(`msg_${lane}_${newId(lane).ulid}`, audioJob())
   await measureLanes(redis, buffer)
@@ -212,7 +212,7 @@ describe('`stats`', () => {
     })
   })
 
-  test('says which lane there is not', async () => {
+  test('reports a lane that does not exist', async () => {
     const refused = await runCli(['stats', '--lane', '999999'], { REDIS_URL: lanes.server.url })
     expect(refused.code).toBe(1)
     expect(refused.stderr).toContain('There is no lane 999999')

@@ -77,7 +77,7 @@ const batch = (messages: readonly unknown[], idempotencyKey?: string) =>
 const send = (body: Record<string, unknown>, kind: SendKind = 'service') =>
   acceptMessage(deps(), { account: tenant.account, kind, body, unknownFields: 'ignored', idempotencyKey: undefined })
 
-describe('a batch takes its good message and holds nobody up beside', () => {
+describe('a batch accepts its good message and delays no others', () => {
   test.each([
     ['4 MB of rows in one message', () => [rowsOf(4 * MB)]],
     ['3 MB of rows in one message', () => [rowsOf(3 * MB)]],
@@ -118,7 +118,7 @@ describe('a batch takes its good message and holds nobody up beside', () => {
   })
 })
 
-describe('one message holds nobody up and is refused for its shape', () => {
+describe('one message is refused for its shape and delays nobody', () => {
   const most = 256 * 1_024
   test.each<[string, SendKind, () => Record<string, unknown>]>([
     ['buttons', 'service', () => buttonsOf(most)],
@@ -152,7 +152,7 @@ describe('one message holds nobody up and is refused for its shape', () => {
   })
 })
 
-test('a good message of a request whose other one is junk is taken over HTTP', async () => {
+test('a good message is accepted over HTTP although the other one of the request is junk', async () => {
   const messages = [rowsOf(100_000), good()]
   const answer = await tenant.api.post('/messages/batch', { messages })
   expect(answer.status).toBe(200)
@@ -160,7 +160,7 @@ test('a good message of a request whose other one is junk is taken over HTTP', a
   expect(results.map(({ id }) => id !== undefined)).toEqual([false, true])
 })
 
-test('a message that cannot be judged by our own fault is refused, and its good neighbour taken', async () => {
+test('a message that cannot be checked because of our own fault is refused, and its good neighbour accepted', async () => {
   await templatesOf(service.redis, tenant.account).change({ 'order_update/en_US': 'no JSON' })
   const heard: number[] = []
   const request = { account: tenant.account, body: { messages: [componentsOf([]), good()] }, idempotencyKey: undefined }
@@ -175,7 +175,7 @@ test('a message that cannot be judged by our own fault is refused, and its good 
   await templatesOf(service.redis, tenant.account).drop('order_update/en_US')
 })
 
-test('9,000 tags are refused before anybody looks at them', async () => {
+test('9,000 tags are refused before any is checked', async () => {
   const api_key = await tenant.key('contacts:read')
   const tags = Array.from({ length: 9_000 }, () => 'a')
   await takesShortTurns(async () => {
@@ -190,7 +190,7 @@ test('9,000 tags are refused before anybody looks at them', async () => {
   })
 })
 
-test('60,000 file ids are refused with faults of the first few only', async () => {
+test('60,000 file ids are refused, and only the first few faults listed', async () => {
   const api = await tenant.apiWith('gallery')
   const body = { file_ids: full(250 * 1_024, 'a'), folder_id: 1 }
   await takesShortTurns(async () => {

@@ -38,7 +38,7 @@ const answering =
   (socket: Parameters<typeof onRequest>[0]) =>
     onRequest(socket, () => socket.write(httpAnswer(200, '{}', headers)))
 
-test('a request is written as HTTP/1.1 with the bytes of its body counted', () =>
+test('a request is written as HTTP/1.1 with the length of its body in bytes', () =>
   on(answering(), async (server) => {
     expect(await post(server)).toEqual(DONE)
     const host = server.url.slice('http://'.length)
@@ -49,7 +49,7 @@ test('a request is written as HTTP/1.1 with the bytes of its body counted', () =
     expect(Buffer.from(server.received(), 'latin1').toString('utf8')).toBe(lines.join('\r\n'))
   }))
 
-test('a request that breaks while it is sent fails, with whether it can have left, and the others of its turn are sent', () =>
+test('a request that breaks during sending fails, with whether it may have left, and others of its turn are sent', () =>
   on(answering(), async (server) => {
     const failed: string[] = []
     const broken: Call = {
@@ -65,7 +65,7 @@ test('a request that breaks while it is sent fails, with whether it can have lef
     expect(failed).toEqual(['typeerror'])
   }))
 
-test('requests one after the other share a connection, and requests at once have one each', () =>
+test('requests in a row share a connection, and requests at once have one each', () =>
   on(answering(), async (server) => {
     for (let i = 0; i < 5; i += 1) expect(await post(server)).toEqual(DONE)
     expect(server.connections()).toBe(1)
@@ -75,7 +75,7 @@ test('requests one after the other share a connection, and requests at once have
     expect(server.connections()).toBe(4)
   }))
 
-test('connections are used by turns, so that none of those that a peak needs is closed as unused before the next', () => {
+test('connections are used in turn, so that none that a peak needs is closed as unused before the next', () => {
   const used: number[] = []
   let opened = 0
   return on(
@@ -109,7 +109,7 @@ test.each<[string, Parameters<typeof startTcpServer>[0]]>([
   }),
 )
 
-test('bytes that nobody asked for end a connection, and the next request does not take them for its answer', () => {
+test('bytes that nobody asked for end a connection, and the next request does not read them as its answer', () => {
   let later: (() => void) | undefined
   let isOver = false
   return on(
@@ -130,7 +130,7 @@ test('bytes that nobody asked for end a connection, and the next request does no
   )
 })
 
-test('a server that answers before it has read the request is not sent another over that connection', () =>
+test('a server that answers before it has read the request gets no other on that connection', () =>
   on(
     (socket) => {
       socket.pause()
@@ -146,7 +146,7 @@ test('a server that answers before it has read the request is not sent another o
     },
   ))
 
-test('a connection that nobody uses any more is closed', () => {
+test('an unused connection is closed', () => {
   let closed = 0
   return on(
     (socket) => {
@@ -164,7 +164,7 @@ test('a connection that nobody uses any more is closed', () => {
   )
 })
 
-test('destroyed, it fails what is under way as unanswered, and what waits for a connection or comes later as unsent', () =>
+test('destroyed, it fails requests under way as unanswered, and waiting or later ones as unsent', () =>
   on(
     (socket) => socket.resume(),
     async (server) => {
@@ -178,7 +178,7 @@ test('destroyed, it fails what is under way as unanswered, and what waits for a 
     },
   ))
 
-test('no more connections are opened than the bound, and requests beyond it wait for one of them', () => {
+test('no more connections are opened than the limit, and further requests wait for one of them', () => {
   const own = createHttpAgent({ most: { h1: 3, h2: 1 }, opening: 2, openingFirst: 1 })
   let together = 0
   let most = 0
@@ -204,7 +204,7 @@ test('no more connections are opened than the bound, and requests beyond it wait
   )
 })
 
-test('a burst opens no more connections at a time than the bound, and none that those before it make needless', () => {
+test('a burst opens no more connections at a time than the limit, and none that earlier ones made needless', () => {
   const own = createHttpAgent({ most: { h1: 100, h2: 1 }, opening: 2, openingFirst: 1 })
   return on(answering(), async (server) => {
     const url = new URL(server.url)
@@ -237,7 +237,7 @@ test.each([
   )
 })
 
-test('the connection of an answer that is that to another request is closed', () =>
+test('a connection with an answer that belongs to another request is closed', () =>
   on(answering(), async (server) => {
     const end = await post(server)
     closeConnectionOf(end)
@@ -245,7 +245,7 @@ test('the connection of an answer that is that to another request is closed', ()
     expect(server.connections()).toBe(2)
   }))
 
-test('a request that comes to be written too late is not, and the connection is kept', () =>
+test('a request that would be written too late is not written, and the connection is kept', () =>
   on(answering(), async (server) => {
     expect(await post(server)).toEqual(DONE)
     const late = postJson(agent, new URL(server.url), {}, { n: 2 }, LIMIT_MS, {
@@ -261,7 +261,7 @@ test('a request that comes to be written too late is not, and the connection is 
     expect(server.received()).not.toContain('"n":2')
   }))
 
-test('a request goes over another connection when the server closes its own before undici has made sure of that', () => {
+test('a request uses another connection when the server closes its own before undici has checked it', () => {
   const sockets: { destroy(): unknown }[] = []
   return on(
     (socket) => {
@@ -280,7 +280,7 @@ test('a request goes over another connection when the server closes its own befo
   )
 })
 
-test('a request that undici would write once more is not, and is in doubt', async () => {
+test('a request that undici would write again is not written, and is in doubt', async () => {
   let call: Call | undefined
   const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, LIMIT_MS)
   const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} }

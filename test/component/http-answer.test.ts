@@ -60,7 +60,7 @@ describe('an answer', () => {
   })
 })
 
-describe('no answer is', () => {
+describe('what is not read as an answer', () => {
   test.each<[string, string]>([
     ['another protocol', '220 smtp.example ESMTP\r\n\r\n'],
     ['a status that is none', 'HTTP/1.1 20 OK\r\n\r\n'],

@@ -65,7 +65,7 @@ async function against(
   }
 }
 
-describe('never left', () => {
+describe('a request never left', () => {
   test('when the port refuses', async () => {
     const { port, release } = await takePort()
     await release()
@@ -77,7 +77,7 @@ describe('never left', () => {
     expect(await post(`http://${'x'.repeat(64)}.localhost/`)).toEqual({ kind: 'never_left', cause: 'name_not_found' })
   })
 
-  test('when a plain port answers the TLS greeting with words', async () => {
+  test('when a plain port answers the TLS handshake with text', async () => {
     const { end } = await against(
       (socket) => socket.end(httpAnswer(400, 'This is a plain port.')),
       ({ port }) => post(`https://127.0.0.1:${port}/`),
@@ -93,7 +93,7 @@ describe('never left', () => {
     server.close()
   })
 
-  test('when the time for the whole call is over before the connection is there', async () => {
+  test('when the time for the whole call ends before the connection is open', async () => {
     const { end } = await against(
       () => {},
       ({ port }) => post(`https://127.0.0.1:${port}/`, {}, 100),
@@ -101,7 +101,7 @@ describe('never left', () => {
     expect(end).toEqual({ ...OUT_OF_TIME, kind: 'never_left' })
   })
 
-  test('when the process was frozen until its time was over, and then nothing leaves any more', async () => {
+  test('when the process was frozen until its time was over, and nothing leaves later', async () => {
     const { end, server } = await against(
       (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
       async ({ url, connections }) => {
@@ -119,7 +119,7 @@ describe('never left', () => {
     expect(server.received()).toContain('the next')
   })
 
-  test('when the connection is there after the time to leave, and leaves the connection to the next request', async () => {
+  test('when the connection opens after the time to leave, and the connection is kept for the next request', async () => {
     const own = createHttpAgent()
     const { end, server } = await against(
       (socket) => onRequest(socket, () => socket.write(httpAnswer(200, '{}'))),
@@ -164,7 +164,7 @@ describe('never left', () => {
     },
   )
 
-  test('when the token cannot stand in a header', async () => {
+  test('when the token cannot be written in a header', async () => {
     const { end, server } = await against(
       (socket) => onRequest(socket, () => socket.end(httpAnswer(200, '{}'))),
       ({ url }) => postJson(agent, new URL(url), { authorization: 'Bearer a\nb' }, {}, 5_000),
@@ -185,7 +185,7 @@ const drip = (text: string) => (socket: Socket) =>
     socket.on('close', () => clearInterval(timer))
   })
 
-describe('unanswered', () => {
+describe('a request is unanswered', () => {
   test.each<[string, Parameters<typeof startTcpServer>[0], string | undefined]>([
     [
       'the connection is reset after the request',
@@ -236,7 +236,7 @@ describe('unanswered', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test('when the answer has no end', async () => {
+  test('when the answer never ends', async () => {
     const { end } = await against((socket) =>
       onRequest(socket, () => {
         socket.write('HTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n')
@@ -249,7 +249,7 @@ describe('unanswered', () => {
 })
 
 describe('an answer', () => {
-  test('counts that had come in time, though the process stood still until its time was over', async () => {
+  test('counts when it came in time, though the process stood still until its time was over', async () => {
     const { end } = await against(
       (socket) =>
         onRequest(socket, () => {
@@ -261,7 +261,7 @@ describe('an answer', () => {
     expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
   })
 
-  test('counts that comes soon after the process stood still until its time was over', async () => {
+  test('counts when it comes soon after the process stood still past its time', async () => {
     const { end } = await against(
       (socket) =>
         onRequest(socket, () => {
@@ -273,7 +273,7 @@ describe('an answer', () => {
     expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
   })
 
-  test('of which the rest is missing when the process goes on says nothing of the provider', async () => {
+  test('whose rest is missing when the process goes on is not blamed on the provider', async () => {
     const { end } = await against(
       (socket) =>
         onRequest(socket, () => {
@@ -323,7 +323,7 @@ describe('an answer', () => {
     ['an hour behind ours', new Date(Date.now() - 3_600_000).toUTCString(), (ms: number) => ms === 90_000],
     ['an hour ahead of ours', new Date(Date.now() + 3_600_000).toUTCString(), (ms: number) => ms === 90_000],
     ['not told in a way that can be read', 'today', (ms: number) => Math.abs(ms - 90_000) < 60_000],
-  ])('with a Retry-After as a date of a clock that is %s', async (_name, date, isRight) => {
+  ])('with a Retry-After as a date by a clock that is %s', async (_name, date, isRight) => {
     const now = Number.isNaN(Date.parse(date)) ? Date.now() : Date.parse(date)
     const headers = { date, 'retry-after': new Date(now + 90_000).toUTCString() }
     const { end } = await against(answering(httpAnswer(429, '', headers)))
@@ -350,12 +350,12 @@ describe.concurrent('a call', () => {
     ['drips its head', drip(`HTTP/1.1 200 X\r\nx: ${'y'.repeat(5_000)}`)],
     ['drips its body', drip(httpAnswer(200, 'y'.repeat(5_000)))],
     ['does not read', (socket) => socket.pause()],
-  ])('ends unanswered in the time it has, when the server %s', async (_name, behave) => {
+  ])('ends unanswered within its time when the server %s', async (_name, behave) => {
     const { end } = await against(behave, ({ url }) => postedInTime(url, { id: 'x'.repeat(200_000) }, 400))
     expect(end).toEqual(OUT_OF_TIME)
   })
 
-  test('leaves the connection alone when it was answered and its time would be over', async () => {
+  test('that was answered leaves its connection open when its time ends', async () => {
     let asked = 0
     const server = await startTcpServer((socket) =>
       onRequest(socket, () => {
@@ -371,7 +371,7 @@ describe.concurrent('a call', () => {
   })
 })
 
-test('a call whose time is over ends its connection, which nobody else may use', async () => {
+test('a call whose time is over ends its connection, which is not used again', async () => {
   let closed = 0
   const server = await startTcpServer((socket) => {
     socket.resume().once('close', () => {
@@ -383,7 +383,7 @@ test('a call whose time is over ends its connection, which nobody else may use',
   await server.close()
 })
 
-test('of many calls to a server that closes when it likes, none is repeated and none that left is called unsent', async () => {
+test('of many calls to a server that closes at random, none is repeated and none that left is reported as unsent', async () => {
   const ways = ['answer', 'answer and close', 'answer and reset', 'reset', 'close', 'reset at once'] as const
   let turn = 0
   const seen: string[] = []

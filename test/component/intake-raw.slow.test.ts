@@ -71,13 +71,13 @@ test.each(Object.entries(CASES))('a job with %s is refused, logged and kept', as
   expect(logged()).toContainEqual(expect.objectContaining({ msg: 'intake.refused', job: id, code }))
 })
 
-test.each(['{}', '[1]', '{"queueKey":7}'])('a good job of the parent %s is taken in', async (parent) => {
+test.each(['{}', '[1]', '{"queueKey":7}'])('a good job with the parent %s is accepted', async (parent) => {
   const id = `raw good of ${parent}`
   await put(id, { ...whole, data: good(), parent, parentKey: 'x' })
   await eventually(() => intake.hasEnded(id, 'succeeded'), 'it is taken in', 40_000)
 })
 
-test('a job that a dead worker has left is found while another one has a count of crashes that is none', async () => {
+test('a job left by a dead worker is found while another one has an invalid count of crashes', async () => {
   // Straight among those under way: from the waiting ones the worker would fetch them.
   await intake.write('raw left', { ...whole, data: good() })
   await intake.write('raw counted', { ...whole, stc: 'often' })
@@ -86,7 +86,7 @@ test('a job that a dead worker has left is found while another one has a count o
   await eventually(() => intake.hasEnded('raw counted', 'refused'), 'the other one is refused', 40_000)
 })
 
-test('a good job behind them all is taken in', async () => {
+test('a good job behind all of them is accepted', async () => {
   await put('raw good', { ...whole, data: good() })
   await eventually(() => intake.hasEnded('raw good', 'succeeded'), 'it is taken in', 40_000)
 })

@@ -103,7 +103,7 @@ describe('a job of a plain BullMQ client', () => {
     await eventually(async () => (await sendsTo('491700000012')) === 1, 'the one is sent')
   })
 
-  test('may hold any kind of message that the endpoints take', async () => {
+  test('may hold any kind of message that the endpoints accept', async () => {
     const { image: _none, ...envelope } = image('+491700000006')
     const { interactive: buttons } = buttonsBody()
     const { interactive: list } = listBody()
@@ -117,7 +117,7 @@ describe('a job of a plain BullMQ client', () => {
     await eventually(async () => (await sendsTo('491700000006')) === contents.length, 'each of them is sent')
   })
 
-  test('of no version is read as version 1', async () => {
+  test('without a version is read as version 1', async () => {
     const end = await add('send', { api_key: tenant.apiKey, message: image('+491700000003') })
     expect(intakeAnswers.send.safeParse(JSON.parse(end.returnvalue ?? '')).success).toBe(true)
   })
@@ -127,7 +127,7 @@ describe('a job of a plain BullMQ client', () => {
     expect(await accepted({ message: image('+491700000004') }, options)).toMatch(/^msg_/)
   })
 
-  test('keeps of an accepted message neither the key nor what it says', async () => {
+  test('keeps neither the key nor the content of an accepted message', async () => {
     const end = await add('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000005') })
     expect(JSON.parse(end.data)).toEqual({ v: 1, api_key: '•••', end: { answer: JSON.parse(end.returnvalue ?? '') } })
   })
@@ -239,7 +239,7 @@ describe('a refused job', () => {
   ]
 
   test.each(cases)(
-    '%s says why, at once, and keeps no key',
+    '%s gives the reason at once, and keeps no key',
     async (_title, { name = 'send', data, code, paths, says }) => {
       const end = await add(name, data(tenant.apiKey), { attempts: 5, backoff: 60_000 })
       const reason = reasonOf(end)
@@ -258,7 +258,7 @@ describe('a refused job', () => {
     expect((await queue.getJob(job.id ?? ''))?.stacktrace).toEqual([])
   })
 
-  test('hides a key that was put into another field, in its data and in its reason', async () => {
+  test('hides a key that was put into another field, both in its data and in its reason', async () => {
     const message = { ...image('+491700000009'), api_key: 'own secret', type: tenant.apiKey }
     const end = await add('send', { v: 1, api_key: tenant.apiKey, key: tenant.apiKey, message })
     expect(reasonOf(end).message).toContain('got "•••')
@@ -266,7 +266,7 @@ describe('a refused job', () => {
     expect(JSON.stringify(end)).not.toContain('own secret')
   })
 
-  test('by a permission that is missing', async () => {
+  test('is refused for a missing permission', async () => {
     const message = image('+491700000009')
     const reader = await tenant.key('messages:read')
     expect(await refused('send', { v: 1, api_key: reader, message })).toMatchObject({
@@ -279,7 +279,7 @@ describe('a refused job', () => {
     })
   })
 
-  test('by a key of no account', async () => {
+  test('is refused for a key of no account', async () => {
     const { secret } = await createCredential(service.redis, 0, ['operator'], Date.now())
     expect(await refused('send', { v: 1, api_key: secret, message: image('+491700000009') })).toMatchObject({
       code: 'forbidden',
@@ -287,7 +287,7 @@ describe('a refused job', () => {
     })
   })
 
-  test('by a key that has expired', async () => {
+  test('is refused for an expired key', async () => {
     const { secret } = await createCredential(service.redis, tenant.account, ['messages:send'], Date.now(), Date.now())
     expect(await refused('send', { v: 1, api_key: secret, message: image('+491700000009') })).toMatchObject({
       code: 'unauthorized',
@@ -295,7 +295,7 @@ describe('a refused job', () => {
     })
   })
 
-  test("tells another account's message from one that never was by nothing", async () => {
+  test("gives the same answer for another account's message and one that never existed", async () => {
     const id = await accepted({ message: image('+491700000010') })
     const other = await service.addTenant()
     const theirs = await refused('status', { v: 1, api_key: other.apiKey, message_id: id })
@@ -303,7 +303,7 @@ describe('a refused job', () => {
   })
 })
 
-test('nothing of what was refused was sent', async () => {
+test('nothing refused was sent', async () => {
   await accepted({ message: image('+491700000017') })
   // Messages of a lane leave in the order they came.
   await eventually(async () => (await sendsTo('491700000017')) === 1, 'a later message is sent')
@@ -327,7 +327,7 @@ describe('a message asked for twice', () => {
     expect(await accepted(data)).not.toBe(await accepted(data))
   })
 
-  test('by a job that is run again is one message, whether or not its end was noted', async () => {
+  test('by a job that runs again is one message, whether or not its end was recorded', async () => {
     const data = { v: 1, api_key: tenant.apiKey, message: image('+491700000014') }
     const job = await queue.add('send', data)
     const first = await endOf(job)
@@ -342,7 +342,7 @@ describe('a message asked for twice', () => {
     await eventually(async () => (await sendsTo('491700000014')) === 1, 'it is sent')
   })
 
-  test('by a job that is added again with its id and its time, after it was forgotten, is one message', async () => {
+  test('by a job added again with its id and time, after it was forgotten, is one message', async () => {
     const data = { message: image('+491700000019') }
     const options = { jobId: 'once', timestamp: Date.now() }
     const first = await accepted(data, options)
@@ -350,7 +350,7 @@ describe('a message asked for twice', () => {
     expect(await accepted(data, options)).toBe(first)
   })
 
-  test('by a job of the same id that was added at another time is two messages', async () => {
+  test('by a job with the same id added at another time is two messages', async () => {
     const data = { message: image('+491700000015') }
     const first = await accepted(data, { jobId: 'daily' })
     await queue.remove('daily')
@@ -365,13 +365,13 @@ test('a refusal is the same when its job is run again', async () => {
   expect((await endOf(job)).failedReason).toBe(first.failedReason)
 })
 
-test('a job claiming that it has ended, with a key, is refused for the field that only a worker writes', async () => {
+test('a job that claims to have ended is refused for the field that only a worker writes', async () => {
   const end = { answer: { message_id: 'msg_1_made_up' } }
   const refusal = await refused('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000016'), end })
   expect(refusal.details).toEqual([{ path: 'end', message: 'unknown field' }])
 })
 
-test('the dashboard counts these jobs and shows none: they are of all accounts', async () => {
+test('the dashboard counts these jobs and shows none: they belong to all accounts', async () => {
   const headers = await sessionHeader(service.redis)
   await queue.add('send', { v: 1, api_key: tenant.apiKey, message: image('+491700000018') }, { delay: 3_600_000 })
   await refused('send', { v: 1, api_key: tenant.apiKey, message: image('12', { image: { link: 'own words' } }) })

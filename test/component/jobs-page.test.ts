@@ -18,7 +18,7 @@ const page = readFileSync('docs/reference/jobs.md', 'utf8')
 /** Names in backticks. */
 const quoted = (text = ''): string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
 
-test('the table names every job with the fields of its data and of its answer', () => {
+test('the table lists every job with the fields of its data and its answer', () => {
   const rows = page.split('\n').flatMap((line) => {
     const [, name, data, permission, answer] = line.split('|')
     const job = intakeJobSchema.safeParse(quoted(name)[0])
@@ -35,7 +35,7 @@ test('the table names every job with the fields of its data and of its answer', 
   }
 })
 
-test('the JSON under each job is what the job takes', () => {
+test('the JSON under each job is valid for the job', () => {
   const examples = [...page.matchAll(/^### (\S+)\n\n```json\n(.*?)```/gms)]
   expect(examples.map(([, name]) => name)).toEqual(['send', 'status', 'campaign-start'])
   for (const [, name, text = ''] of examples) {
@@ -47,7 +47,7 @@ test('the JSON under each job is what the job takes', () => {
   }
 })
 
-test('the program for plain BullMQ sends a message over TCP and over a socket and prints its id, or why it was refused', async () => {
+test('the program for plain BullMQ sends a message over TCP and over a socket and prints its id, or the refusal', async () => {
   const [, program = ''] = /```js\n(.*?)```/s.exec(page) ?? []
   const dir = mkdtempSync(join(tmpdir(), 'laneway-page-'))
   const service = await startService()

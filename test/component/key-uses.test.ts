@@ -19,7 +19,7 @@ const test = serviceTest({ worker: false, env: { LANEWAY_TRUSTED_PROXIES: '127.0
       (await readKeyUses(service.redis, account, nowMs)).get(id),
 )
 
-test('a request tells when its key was used, and from which address', async ({ service, tenant, cli }) => {
+test('the use of a key is recorded with its time and address', async ({ service, tenant, cli }) => {
   const admin = await createCredential(service.redis, tenant.account, ['admin'], Date.now(), 0, 'console of Ada')
   const listed = async () => {
     const { data } = await service.api.as(admin.secret).call(keys.list, { headers: { 'x-forwarded-for': '192.0.2.7' } })
@@ -41,7 +41,7 @@ test('a request tells when its key was used, and from which address', async ({ s
   expect((await cli('keys', 'uses', admin.id)).stdout).toMatch(/COUNT +LAST FROM\n\d{4}-\d\d-\d\d +\d+ +192\.0\.2\.7/)
 })
 
-test('a busy key is written down once a minute, with all of its uses', async ({ service, usesOf }) => {
+test('the uses of a busy key are written once a minute, and all counted', async ({ service, usesOf }) => {
   const key = { account: 900_001, id: 'key_000000000001' }
   for (let i = 0; i < 1_000; i += 1) noteKeyUse(service.redis, key, NOON + i, () => '192.0.2.1')
   expect(await usesOf(key.account, key.id, NOON)).toEqual({
@@ -60,7 +60,7 @@ test('a busy key is written down once a minute, with all of its uses', async ({ 
   ])
 })
 
-test('days are told apart, the latest first, for 30 days', async ({ service, usesOf }) => {
+test('uses are counted by day, the latest first, for 30 days', async ({ service, usesOf }) => {
   const key = { account: 900_002, id: 'key_000000000002' }
   noteKeyUse(service.redis, key, NOON, () => '192.0.2.1')
   noteKeyUse(service.redis, key, NOON + DAY_MS)
@@ -71,7 +71,7 @@ test('days are told apart, the latest first, for 30 days', async ({ service, use
   expect(await days(NOON + 31 * DAY_MS)).toEqual([])
 })
 
-test('nothing of them is left once the keys of the account are forgotten', async ({ service }) => {
+test('nothing of them is left once the keys of the account are removed', async ({ service }) => {
   const key = { account: 900_003, id: 'key_000000000003' }
   noteKeyUse(service.redis, key, Date.now(), () => '192.0.2.1')
   await writeKeyUses(service.redis)

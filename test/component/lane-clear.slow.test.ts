@@ -98,7 +98,7 @@ const arrived = async (to: string): Promise<boolean> =>
   (await readLedger(service.simulator.url)).some((line) => line.to === to)
 
 describe('a fresh message', () => {
-  test('leaves soon after the resume behind 2,000 expired ones, which each have their record', async () => {
+  test('leaves soon after the resume although it waits behind 2,000 expired ones, which each get their record', async () => {
     const { cloudLane: lane } = await pausedLane()
     const expired = await queued(lane, 2_000, { until: await pastMs() })
     await queued(lane, 1, { from: 9_001 })
@@ -110,7 +110,7 @@ describe('a fresh message', () => {
     }
   })
 
-  test('of a campaign leaves soon after the resume behind 2,000 of a cancelled one', async () => {
+  test('of a campaign leaves soon after the resume although it waits behind 2,000 of a cancelled one', async () => {
     const { cloudLane: lane } = await pausedLane()
     const cancelled = await campaignThat(lane, 'cancel')
     await queued(lane, 2_000, { class: 'campaign', run: cancelled.number })
@@ -120,12 +120,12 @@ describe('a fresh message', () => {
   })
 })
 
-describe('a page', () => {
+describe('clearing a page', () => {
   const page = (lane: number, of: SendPayload['class'], kept = 0, by = 'test') =>
     clearPage(service.redis, { lane, of, by }, { kept, retentionMs: KEEP_MS })
   beforeAll(() => service.stopWorker())
 
-  test('leaves of an expired message exactly what its claim would have left', async () => {
+  test('leaves the same record of an expired message as its claim would have', async () => {
     const lane = newLane()
     const [cleared, claimed] = await queued(lane, 2, { until: await pastMs() })
     if (!cleared || !claimed) throw new Error('not queued')
@@ -148,7 +148,7 @@ describe('a page', () => {
     expect(await hasJob(service.redis, cleared.id)).toBe(false)
   })
 
-  test('keeps what may be sent, in its order, with its job', async () => {
+  test('keeps messages that may be sent, in order, with their jobs', async () => {
     const lane = newLane()
     const [first] = await queued(lane, 1)
     const expired = await queued(lane, 30, { until: await pastMs(), from: 100 })
@@ -160,7 +160,7 @@ describe('a page', () => {
     expect(expired).toHaveLength(30)
   })
 
-  test('of a paused campaign leaves no trace, so that resumed it feeds them again', async () => {
+  test('leaves no trace of a paused campaign, which feeds its messages again when resumed', async () => {
     const lane = newLane()
     const paused = await campaignThat(lane, 'pause')
     const [message] = await queued(lane, 20, { class: 'campaign', run: paused.number })
@@ -173,7 +173,7 @@ describe('a page', () => {
     expect(await page(lane, 'campaign')).toEqual({ seen: 1, expired: 0, stopped: 0 })
   })
 
-  test('cancels what waited for another try of a cancelled campaign, and counts it', async () => {
+  test('cancels messages of a cancelled campaign that waited for another try, and counts them', async () => {
     const lane = newLane()
     const campaign = await campaignThat(lane)
     const [message] = await queued(lane, 1, { class: 'campaign', run: campaign.number })
@@ -190,7 +190,7 @@ describe('a page', () => {
     expect(await requeueableOn(service.redis, lane).timeOf(message.ulid), 'a requeue counts it').not.toBeNull()
   })
 
-  test('takes the jobs of messages off that were cancelled with their campaign', async () => {
+  test('removes the jobs of messages that were cancelled with their campaign', async () => {
     const lane = newLane()
     const messages = await queued(lane, 3, { class: 'campaign' })
     for (const { ulid } of messages.slice(0, 2)) await cancelStep(service.redis, { lane, ulid }, KEEP_MS)
@@ -199,7 +199,7 @@ describe('a page', () => {
     expect(await recordOf(lane, messages[0]?.ulid ?? '')).toMatchObject({ state: 'cancelled' })
   })
 
-  test('leaves an expired job under the id of another lane where it is, and that lane has no record of it', async () => {
+  test('does not touch an expired job whose id belongs to another lane, nor writes a record for it', async () => {
     const [lane, other] = [newLane(), newLane()]
     const ulid = newUlid(Date.now())
     const payload = { v: 1, to: '491700000000', class: 'transactional', content, until: await pastMs() }
@@ -209,7 +209,7 @@ describe('a page', () => {
     expect([await recordOf(lane, ulid), await recordOf(other, ulid)]).toEqual([undefined, undefined])
   })
 
-  test('leaves a job that cannot be read where it is', async () => {
+  test('does not touch a job that cannot be read', async () => {
     const lane = newLane()
     await addSilently(service.redis, lane, messageId(lane, newUlid(Date.now())), { v: 1, until: 1 })
     await addSilently(service.redis, lane, 'not-an-id', { any: 'thing' })
@@ -217,7 +217,7 @@ describe('a page', () => {
     expect(await waitingOn(service.redis, lane)).toHaveLength(2)
   })
 
-  test('is left to the worker that clears the lane already', async () => {
+  test('is left to the worker that already clears the lane', async () => {
     const { lane, found } = await whileOneClears(async (lane) => {
       await queued(lane, 510, { until: await pastMs() })
       return [await page(lane, 'transactional', 0, 'one'), await page(lane, 'transactional', 0, 'another')]
@@ -226,7 +226,7 @@ describe('a page', () => {
     expect(await page(lane, 'transactional', 0, 'one')).toMatchObject({ expired: 10 })
   })
 
-  test('among few that must not be sent and many that may is the last one', async () => {
+  test('ends when few messages must not be sent and many may', async () => {
     const lane = newLane()
     await queued(lane, 520)
     await queued(lane, 50, { until: await pastMs() })
@@ -246,7 +246,7 @@ describe('a page', () => {
 describe('filtering', () => {
   beforeAll(() => service.stopWorker())
 
-  test('lets what may be sent go first, in its order, and removes nothing', async () => {
+  test('moves messages that may be sent to the front, in order, and removes nothing', async () => {
     const lane = 60_001
     const ids = (messages: { id: string }[]) => messages.map(({ id }) => id)
     const first = ids(await queued(lane, 2, { until: await pastMs() }))
@@ -258,7 +258,7 @@ describe('filtering', () => {
     expect(await filter(lane, 'transactional', { kept: 3, most: 4 })).toEqual({ seen: 4, moved: 2 })
   })
 
-  test('lets what may be sent of campaigns go first, and what comes later too', async () => {
+  test('moves campaign messages that may be sent to the front, and lets later ones follow', async () => {
     const lane = 60_002
     const [cancelled, running] = [await campaignThat(lane, 'cancel'), await campaignThat(lane)]
     const held = await queued(lane, 3, { class: 'campaign', run: cancelled.number })
@@ -272,7 +272,7 @@ describe('filtering', () => {
     expect(await filter(lane, 'campaign', { kept: 0, most: 10 })).toEqual({ seen: 4, moved: 0 })
   })
 
-  test('leaves a job that cannot be read in its place', async () => {
+  test('does not move a job that cannot be read', async () => {
     const lane = 60_003
     await addSilently(service.redis, lane, 'not-an-id', { any: 'thing' })
     await queued(lane, 1, { until: await pastMs() })
@@ -280,7 +280,7 @@ describe('filtering', () => {
     expect((await waitingOn(service.redis, lane))[0]).toBe('not-an-id')
   })
 
-  test('is left to the worker that clears the lane already', async () => {
+  test('is left to the worker that already clears the lane', async () => {
     const { found } = await whileOneClears(async (lane) => {
       await queued(lane, 2, { until: await pastMs() })
       const filtered = (by: string) => filter(lane, 'transactional', { kept: 0, most: 1 }, by)

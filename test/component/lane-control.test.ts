@@ -61,7 +61,7 @@ test('a paused lane keeps its messages until it is resumed', async ({
   await reaches(service, tenant, id, 'read')
 })
 
-test('a lane that is paused while it is listed never shows its pause without the reason', async ({
+test('a lane that is paused while it is listed is never shown as paused without its reason', async ({
   service,
   tenant,
   queues,
@@ -87,7 +87,7 @@ test('a lane that is paused while it is listed never shows its pause without the
   expect((await cliJson('lanes', 'resume', String(lane))).code).toBe(0)
 })
 
-test('a cooldown is listed with its end and its code, and a resume ends it', async ({
+test('a cooldown is listed with its end and code, and a resume ends it', async ({
   service,
   tenant,
   admin,
@@ -122,7 +122,7 @@ test("another account's lane does not exist for an admin key", async ({ tenant, 
   expect(data.map((lane) => lane.account)).toEqual([tenant.account, tenant.account])
 })
 
-test('a new pace is what lanes list shows, and a rate out of range is refused by name', async ({
+test('a new pace is shown by lanes list, and a rate out of range is refused by name', async ({
   tenant,
   admin,
   cliJson,
@@ -137,7 +137,7 @@ test('a new pace is what lanes list shows, and a rate out of range is refused by
   expect((await cliJson('lanes', 'rate', String(tenant.cloudLane), '0')).code).toBe(2)
 })
 
-test('a rate above what WhatsApp grants to the number is set on the command line only after a question, or with --yes', async ({
+test("a rate above WhatsApp's limit for the number is set on the command line only after a question, or with --yes", async ({
   service,
   tenant,
   cliJson,
@@ -162,7 +162,7 @@ test('a rate above what WhatsApp grants to the number is set on the command line
   expect([above.code, above.stderr]).toEqual([2, expect.stringContaining('1,000 messages a second')])
 })
 
-test('a lane and a sender are named on the command line by number in any spelling, by name or by id', async ({
+test('a lane and a sender can be given on the command line by number in any spelling, by name or by id', async ({
   tenant,
   cliJson,
 }) => {
@@ -183,7 +183,7 @@ test('a lane and a sender are named on the command line by number in any spellin
   expect((await cliJson('senders', 'change', 'front desk', '--name', 'partner')).code).toBe(0)
 })
 
-test('a sender that is not there, or that several accounts have by this name, is not guessed on the command line', async ({
+test('an unknown sender name, or one that several accounts have, is refused on the command line instead of guessed', async ({
   tenant,
   other,
   cliJson,
@@ -238,7 +238,7 @@ test('a sender whose token has expired is paused, given a new one, and sends wha
   await reaches(service, tenant, id, 'read')
 })
 
-test('a reason that is a sentence is listed in one line with who paused the lane', async ({ tenant, cli }) => {
+test('a reason is listed without its full stop, followed by who paused the lane', async ({ tenant, cli }) => {
   await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'The token has expired.')
   expect((await cli('lanes', 'list')).stdout).toMatch(/The token has expired, by \w/)
   await cli('lanes', 'resume', String(tenant.partnerLane))

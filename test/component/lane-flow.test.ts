@@ -27,7 +27,7 @@ afterAll(() => close?.())
 test.concurrent.each([
   ['at once', 1, () => Promise.resolve()],
   ['together, as sends that are answered at the same moment', 2, endOfBeat],
-])('messages that end %s do not make it wait', async (_how, lane, work) => {
+])('messages that end %s do not make a lane wait', async (_how, lane, work) => {
   let done = 0
   const provider = answering(async () => {
     await work()
@@ -42,7 +42,7 @@ test.concurrent.each([
   await lanes.stop(Promise.resolve(5_000))
 })
 
-test('room that a read holds for what it may find does not count as messages in flight', async () => {
+test('room reserved by a read for what it may find does not count as messages in flight', async () => {
   const lane = 3
   const lanes = lanesOf(
     sendingTo(
@@ -59,7 +59,7 @@ test('room that a read holds for what it may find does not count as messages in 
   await lanes.stop(Promise.resolve(0))
 })
 
-test('a lane gets its turn beside as many busy lanes as the worker may have messages in flight', async () => {
+test('a lane gets its turn although others have as many messages in flight as the worker allows', async () => {
   const busy = [11, 12, 13, 14]
   const [mine, each] = [15, 100]
   const sent = new Map<number, number>()
@@ -94,7 +94,7 @@ function endOfBeat(): Promise<void> {
 }
 
 test.each(['handed over', 'reopened', 'stopped'])(
-  'nor are those of a lane that was %s while a read of it was under way',
+  'messages in flight of a lane that was %s during a read are not counted either',
   async (how) => {
     const lane = { 'handed over': 4, reopened: 5, stopped: 6 }[how] ?? 0
     const played = answering(() => ACCEPTED)

@@ -70,7 +70,7 @@ const seriesOf = (text: string, name: string): Record<string, number> =>
 const snapshotLane = async ({ redis }: Service, tenant: Tenant) =>
   laneIn(await createSnapshots(redis).take(scopeOf(tenant)), tenant.partnerLane)
 
-test('a lane at its pace has in flight what pace and answer time come to', async () => {
+test('a lane at its pace has pace times answer time in flight', async () => {
   // Two minutes' worth: a slow machine takes its time to read all of this.
   const { made, tenant, lane, telemetry, worker } = await sending({ rate: 40, messages: 4_800, maxInFlight: 6_000 })
   // A machine that stands still lets all come in that is in flight, and then sends what it has missed: what one heartbeat
@@ -119,7 +119,7 @@ test('a lane at its pace has in flight what pace and answer time come to', async
   expect(await snapshotLane(made, tenant)).toMatchObject({ bound: 'pause', state: 'paused' })
 })
 
-test('a lane scope worker may have few messages in flight is bound by that, and the worker is full', async () => {
+test('a lane whose worker may have few messages in flight is bound by memory, and the worker is full', async () => {
   const { made, tenant, lane, telemetry, worker } = await sending({ rate: 1_000, messages: 2_000, maxInFlight: 5 })
   // Between an answer and the next claim it has fewer.
   const { served, facts } = await eventually(async () => {
@@ -139,7 +139,7 @@ test('a lane scope worker may have few messages in flight is bound by that, and 
   expect(workers).toMatchObject([{ max_in_flight: 5 }])
 })
 
-test('heartbeats of another version are read as far as this one knows them', async () => {
+test('heartbeats of another version are read as far as this version knows their fields', async () => {
   const made = await startService({ worker: false })
   service = made
   const facts = { host: 'h', pid: 7, startedAt: Date.now(), version: '0.0.9', lanes: 1 }

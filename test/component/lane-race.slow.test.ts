@@ -122,7 +122,7 @@ test.each([1, 2])(
   },
 )
 
-test('a lane that is idle is closed, and one that has work is not', async () => {
+test('an idle lane is closed, and one with work is not', async () => {
   let finish = () => {}
   const finished = new Promise<void>((resolve) => {
     finish = resolve
@@ -149,7 +149,7 @@ test('a lane that is idle is closed, and one that has work is not', async () => 
   await slow.stop(Promise.resolve(2_000))
 })
 
-test('a lane with a message that waits for later stays open until it was sent', async () => {
+test('a lane with a message that waits for later stays open until it is sent', async () => {
   const processed: string[] = []
   const { lanes, opened } = await startManager((id) => processed.push(id))
   const id = messageId(31, newUlid(Date.now()))

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => close?.())
 
-test('full lanes share what a worker has in flight', async () => {
+test("full lanes share a worker's messages in flight", async () => {
   /** What ends a message that is in flight, by lane. */
   const inFlight = new Map<number, (() => void)[]>()
   let most = 0

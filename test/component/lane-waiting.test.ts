@@ -20,7 +20,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-test('a lane and the console say what is left of a campaign, and nothing of a cancelled one', async () => {
+test('a lane and the console show what is left of a campaign, and nothing of a cancelled one', async () => {
   const { redis, lane } = service
   const snapshots = createSnapshots(redis)
   const shown = async () => {

@@ -36,7 +36,7 @@ async function lookFor(look: (lane: number) => Promise<void>, lanes: readonly nu
   }
 }
 
-test('a lane of which nothing is taken any more is reopened, counted, and sends', async ({ service, newWatchdog }) => {
+test('a lane whose jobs are no longer taken is reopened, counted, and sends', async ({ service, newWatchdog }) => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await reaches(service, tenant, await sendTo(service, tenant, '+491700002001'), 'read')

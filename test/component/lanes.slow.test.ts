@@ -74,7 +74,7 @@ test('a lane that serves messages holds no connection of its own', async () => {
   await queues.close()
 })
 
-test.concurrent('transactional messages go before campaign messages that were there first', async () => {
+test.concurrent('transactional messages leave before campaign messages that were queued first', async () => {
   // Slow enough that a busy machine gets the late one in before the last ones have left.
   const tenant = await service.addTenant({ rate: 2 })
   const queues = openLaneQueues(service.redis)
@@ -140,7 +140,7 @@ test.concurrent('the pair limit delays that recipient alone, however many messag
   expect(await recipientsInOrder()).not.toContain('15550100004')
 })
 
-test.concurrent('messages to a recipient whose pair limit is over are sent, one after the other', async () => {
+test.concurrent('messages to a recipient whose pair limit is over are sent one after the other', async () => {
   const tenant = await service.addTenant({ defaultProvider: 'cloud-api', rate: 5 })
   await control({ behaviour: 'pair-limited', match: { to: '+491700003250' }, count: 1 })
   const ids = await Promise.all(Array.from({ length: 2 }, () => sendTo(service, tenant, '+491700003250')))
@@ -148,7 +148,7 @@ test.concurrent('messages to a recipient whose pair limit is over are sent, one 
   expect((await recipientsInOrder()).filter((to) => to === '491700003250')).toHaveLength(2)
 })
 
-test.concurrent('a refused sender stops its lane, says why, and keeps its messages until a person resumes it', async () => {
+test.concurrent('a refused sender stops its lane with the reason, and keeps its messages until a person resumes it', async () => {
   const [tenant, other] = [await service.addTenant(), await service.addTenant()]
   await control({ behaviour: 'token-expired', match: { to: '+491700003301' }, count: 1 })
   const refused = await sendTo(service, tenant, '+491700003301')
@@ -181,7 +181,7 @@ test.concurrent('a refused sender stops its lane, says why, and keeps its messag
   await queues.close()
 })
 
-test.concurrent('a slow lane does not hold up another one', async () => {
+test.concurrent('a slow lane does not delay another one', async () => {
   const [slow, quick] = [await service.addTenant({ rate: 1 / 600 }), await service.addTenant()]
   const held = await Promise.all(Array.from({ length: 5 }, () => sendTo(service, slow, '+491700003401')))
   await eventually(async () => (await recipientsInOrder()).includes('491700003401'), 'the slow lane sends one')
@@ -198,7 +198,7 @@ async function throttledTenant(url: string, rate = 50): Promise<Tenant> {
   return tenant
 }
 
-test('Retry-After is obeyed by all workers: nothing is claimed inside of it, and everything arrives once', async () => {
+test('Retry-After is obeyed by all workers: nothing is claimed during it, and everything arrives once', async () => {
   const second = await startWorker(service.config, service.server.url, silentLog)
   const stallMark = watch()
   onTestFinished(unwatch)
@@ -257,7 +257,7 @@ describe.concurrent('a Retry-After', () => {
     ['of nothing', { 'retry-after': '0' }],
     ['that has passed', { 'retry-after': new Date(Date.now() - 60_000).toUTCString() }],
     ['that nobody can read', { 'retry-after': 'soon' }],
-  ])('%s neither loses the message nor makes the lane ask again and again', async (_name, headers) => {
+  ])('%s neither loses the message nor makes the lane try again and again', async (_name, headers) => {
     const partner = await startPartner({ throttle: (send) => (send < 2 ? headers : undefined) })
     const tenant = await throttledTenant(partner.url)
     const id = await sendTo(service, tenant, '+491700003601')

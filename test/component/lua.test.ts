@@ -23,7 +23,7 @@ const createTag = defineScript(tags, 'contacts-create-tag')
 const keysOf = (tag: string) => ({ names: 'names', tag })
 const vip = { folded: 'vip', id: '1', name: 'VIP' }
 
-test('a script runs, and runs again on a server that was restarted and knows no scripts', async () => {
+test('a script runs, and runs again on a restarted server that has no scripts loaded', async () => {
   expect(await createTag(redis, keysOf('tag:1'), vip)).toBe('1')
   expect(await createTag(redis, keysOf('tag:2'), { ...vip, id: '2' })).toBe('1')
   await server.kill9()
@@ -32,7 +32,7 @@ test('a script runs, and runs again on a server that was restarted and knows no 
   expect(await createTag(redis, keysOf('tag:3'), { folded: 'new', id: '3', name: 'New' })).toBe('3')
 })
 
-test('a key or an argument that is missing or that the script does not know is refused before anything is sent', async () => {
+test('a key or argument that is missing or unknown to the script is refused before anything is sent', async () => {
   const keys = keysOf('tag:9')
   await expect(createTag(redis, { names: 'names' }, vip)).rejects.toThrow('Keys: tag is missing')
   await expect(createTag(redis, { ...keys, tags: 'x' }, vip)).rejects.toThrow('Keys: tags is not known')
@@ -41,7 +41,7 @@ test('a key or an argument that is missing or that the script does not know is r
   expect(await redis.exists('tag:9')).toBe(0)
 })
 
-test('a script gets what names of a table stand for, and one that nobody knows is refused when it is loaded', async () => {
+test('a script gets the values of names from a table, and an unknown name is refused when it is loaded', async () => {
   const names = { FIELD: { state: 's' }, LIMIT: { most: 40 } }
   const loaded = (code: string) => load(`#!lua\n-- constants\n${code}`, { line: 'local one = 1', names })
   expect(await loaded('return { FIELD.state, LIMIT.most + 2 }')(redis, {}, {})).toEqual(['s', 42])
@@ -57,11 +57,11 @@ test('an error of the script itself is passed on', async () => {
   await expect(createTag(redis, { names: 'text', tag: 'tag:4' }, vip)).rejects.toThrow('WRONGTYPE')
 })
 
-test('a script that does not exist is noticed when it is named, not when it is run', () => {
+test('a script that does not exist is noticed when it is declared, not when it runs', () => {
   expect(() => defineScript(import.meta.url, 'no-such-script')).toThrow('ENOENT')
 })
 
-describe('a script of which the head and the code disagree is refused when it is loaded', () => {
+describe('a script whose head and code disagree is refused when it is loaded', () => {
   const head =
     '-- Keys:\n--   one  STRING\n--   two  STRING\n-- Arguments:\n--   ms\n--   why?  text\n--         goes on\n'
   const keys = 'local one, two = unpack(KEYS)\n'
@@ -89,13 +89,13 @@ describe('a script of which the head and the code disagree is refused when it is
     expect(() => load(source)).toThrow(says)
   })
 
-  test('while one of which they agree gets what it is given, of every kind', async () => {
+  test('but one whose head and code agree gets the arguments it is given, of every kind', async () => {
     const echo = load(`${head}${keys}${args}return { one, two, ms.a[2], tostring(ms.b), why or 'nothing' }`)
     const ms = { a: ['x', 1_700_000_000_123], b: true }
     expect(await echo(redis, { two: '2', one: '1' }, { ms })).toEqual(['1', '2', 1_700_000_000_123, 'true', 'nothing'])
   })
 
-  test('and a name in its code that nobody declared is refused by Redis', async () => {
+  test('and an undeclared name in its code is refused by Redis', async () => {
     const mistyped = load(`${head}${keys}${args}return { ms, why, mss }`)
     await expect(mistyped(redis, { one: '1', two: '2' }, { ms: 1, why: 'x' })).rejects.toThrow("'mss'")
   })

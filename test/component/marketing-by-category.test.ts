@@ -93,7 +93,7 @@ const CASES: readonly [TemplateCategory | undefined, MessageClass, boolean][] = 
 ]
 
 test.each(CASES)(
-  'of a template %s in the class %s it is %s that it waits for a person who has had enough marketing',
+  'for a template %s in the class %s it is %s that it waits for a capped person',
   async (category, of, waits) => {
     const to = somebody()
     const { send, capped } = await laneWith(await newTemplate(category), of, to)
@@ -103,7 +103,7 @@ test.each(CASES)(
 )
 
 test.each(CASES)(
-  'of a template %s in the class %s it is %s that a cap that comes after its claim keeps it',
+  'for a template %s in the class %s it is %s that a cap set after the claim keeps the message back',
   async (category, of, waits) => {
     const to = somebody()
     const { send, capped } = await laneWith(await newTemplate(category), of, to)
@@ -111,7 +111,7 @@ test.each(CASES)(
   },
 )
 
-test('a category that WhatsApp changes holds for what waits', async () => {
+test('a category changed by WhatsApp applies to waiting messages', async () => {
   const [to, other] = [somebody(), somebody()]
   const name = await newTemplate('UTILITY')
   const [before, after] = [await laneWith(name, 'campaign', to), await laneWith(name, 'campaign', other)]
@@ -126,7 +126,7 @@ test('a category that WhatsApp changes holds for what waits', async () => {
   expect(await after.send()).toEqual([])
 })
 
-test('a message accepted as utility whose template has become marketing goes to nobody who wants none', async () => {
+test('a message accepted as utility whose template has become marketing goes to nobody who opted out', async () => {
   const to = somebody()
   await addOptOuts(world.redis, ACCOUNT, [to], { source: 'http', atMs: Date.now() })
   expect(await (await laneWith(await newTemplate('MARKETING'), 'transactional', to)).send()).toEqual([])

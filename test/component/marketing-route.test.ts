@@ -71,7 +71,7 @@ const linesOf = async (people: readonly string[]) =>
 const policies = async (...people: string[]): Promise<Record<string, string>> =>
   Object.fromEntries((await linesOf(people)).map(({ to, product_policy }) => [to, product_policy ?? 'usual']))
 
-test('a sender sends its marketing templates that way, each with its proof, and nothing else', async () => {
+test('a sender with the route sends its marketing templates by it, each with its proof, and nothing else', async () => {
   const sender = await senderBy('marketing_strict')
   const ids = [await send('+491700000001', sender), await send('+491700000002', sender, 'receipt')]
   const single = { ...audioTo('+491700000003'), sender: sender.number, api_key: service.tenant.apiKey }
@@ -93,7 +93,7 @@ test('a sender sends its marketing templates that way, each with its proof, and 
   })
 })
 
-test('what was accepted before a change goes by what the sender says when it leaves', async () => {
+test('a message accepted before a change takes the route set when it leaves', async () => {
   const sender = await senderBy('marketing_strict')
   const queues = openLaneQueues(service.redis)
   await pauseLane(service.redis, queues, sender.lane, { reason: 'test', by: 'test' })
@@ -113,7 +113,7 @@ test.concurrent.each([
   ['marketing_fallback', 'marketing_strict', 'STRICT'],
   ['marketing_strict', 'messages', 'usual'],
   ['marketing_strict', undefined, 'STRICT'],
-])('by a sender with %s a campaign with %s sends %s, tried again and requeued too', async (own, overruling, policy) => {
+])('by a sender with %s a campaign with %s sends %s, also in retries and requeues', async (own, overruling, policy) => {
   const sender = await senderBy(own)
   const { tag, phones } = await service.addPeople(8)
   const [again = '', failing = ''] = phones
@@ -131,7 +131,7 @@ test.concurrent.each([
   expect(await policies(...phones)).toEqual(Object.fromEntries(phones.map((phone) => [phone, policy])))
 })
 
-test('a number of a provider without such an address refuses it, in its settings and for its campaigns', async () => {
+test('a number whose provider has no such address refuses the route, in its settings and for its campaigns', async () => {
   const refused = [
     await change({ marketing_route: 'marketing_strict' }, service.tenant.partnerLane),
     await service.request('POST', '/campaigns', {
@@ -154,7 +154,7 @@ test('a number of a provider without such an address refuses it, in its settings
 test.each([
   ['whose template is no marketing at WhatsApp', { templates: [RECEIPT, { ...SPRING, category: 'UTILITY' }] }, 134100],
   ['whose account may not use it', { business: { marketing_messages_onboarding_status: 'ELIGIBLE' } }, 134102],
-])('a campaign %s is paused at the first refusal, and nobody of it is lost', async (_name, account, code) => {
+])('a campaign %s is paused at the first refusal, and none of its recipients is lost', async (_name, account, code) => {
   await service.misbehave({ account })
   const { tag, phones } = await service.addPeople(20)
   const id = await service.ready({ tags: [tag] }, { marketing_route: 'marketing_strict' })
@@ -168,7 +168,7 @@ test.each([
   expect((await linesOf(phones)).map(({ to }) => to).toSorted()).toEqual(phones.toSorted())
 })
 
-test('with the fallback an account that may not use it sends all the same', async () => {
+test('with the fallback an account that may not use the route still sends', async () => {
   await service.misbehave({ account: { business: { marketing_messages_onboarding_status: 'ELIGIBLE' } } })
   const id = await send('+491700000021', await senderBy('marketing_fallback'))
   await reaches(service, service.tenant, id, 'read')
@@ -176,7 +176,7 @@ test('with the fallback an account that may not use it sends all the same', asyn
   expect(await policies('491700000021')).toEqual({ 491700000021: 'CLOUD_API_FALLBACK' })
 })
 
-test('clicks are kept as notices, by their number', async () => {
+test('clicks are kept as notices, under their number', async () => {
   const click = await fetch(`${service.simulator.url}/_click`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -192,7 +192,7 @@ test('clicks are kept as notices, by their number', async () => {
   )
 })
 
-test('the command line changes it as well, and names the ways', async () => {
+test('the command line changes the route as well, and lists the choices', async () => {
   const cli = (value: string) =>
     runCli(['senders', 'set', String(service.lane), 'marketing_route', value], service.settings)
   expect((await cli('marketing_strict')).code).toBe(0)

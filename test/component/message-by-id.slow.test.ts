@@ -80,7 +80,7 @@ describe('GET /messages/{id}', () => {
     expect(history[1]?.attempt).toMatch(/^[0-9A-Z]{6}$/)
   })
 
-  test('says why a message waits', async () => {
+  test('shows why a message waits', async () => {
     await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006002')
     expect(await show(id)).toMatchObject({ state: 'queued', waits: { why: 'lane_paused', until: null } })
@@ -111,7 +111,7 @@ describe('GET /messages/{id}', () => {
 describe('POST /messages/{id}/cancel', () => {
   beforeEach(() => queues.resume(tenant.cloudLane))
 
-  test('of a message that waits for its first claim keeps it from ever being sent, and a record of it', async () => {
+  test('ends a message that waits for its first claim, so that it is never sent and has a record', async () => {
     await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006101')
     const neighbour = await sendTo(service, tenant, '+491700006102')
@@ -129,7 +129,7 @@ describe('POST /messages/{id}/cancel', () => {
     expect(await requeueableOn(service.redis, lane).timeOf(ulid)).not.toBeNull()
   })
 
-  test('of a delayed message does the same', async () => {
+  test('ends a delayed message in the same way', async () => {
     const { cloudLane: lane } = tenant
     const id = messageId(lane, newUlid(Date.now()))
     const content = { type: 'audio', audio: { link: 'https://example.com/a.ogg' } }
@@ -141,7 +141,7 @@ describe('POST /messages/{id}/cancel', () => {
   })
 
   test.each(['cancel', 'requeue'])(
-    'with a field that %s does not know is refused and changes nothing',
+    'with a field that is unknown to %s is refused and changes nothing',
     async (verb) => {
       await queues.pause(tenant.cloudLane)
       const id = await sendTo(service, tenant, '+491700006199')
@@ -153,7 +153,7 @@ describe('POST /messages/{id}/cancel', () => {
     },
   )
 
-  test('is refused with the state once the message was sent, and when it is cancelled already', async () => {
+  test('is refused with the state once the message was sent or is already cancelled', async () => {
     const id = await sendTo(service, tenant, '+491700006104')
     await reaches(service, tenant, id, 'read')
     const answer = await cancel(id)
@@ -188,7 +188,7 @@ describe('POST /messages/{id}/cancel', () => {
 })
 
 describe('POST /messages/{id}/requeue', () => {
-  test('sends a failed message once more, and refuses while it waits or was sent', async () => {
+  test('sends a failed message once more, and is refused while it waits or after it was sent', async () => {
     const to = '15550100104'
     const id = await sendTo(service, tenant, `+${to}`)
     await reaches(service, tenant, id, 'failed')
@@ -207,7 +207,7 @@ describe('POST /messages/{id}/requeue', () => {
     expect((await requeue(fresh)).status).toBe(409)
   })
 
-  test('is refused for a message that was never claimed and waits', async () => {
+  test('is refused for a message that waits for its first claim', async () => {
     await queues.pause(tenant.cloudLane)
     const id = await sendTo(service, tenant, '+491700006202')
     expect(errorOf(await requeue(id)).code).toBe('wrong_state')
@@ -215,7 +215,7 @@ describe('POST /messages/{id}/requeue', () => {
     await reaches(service, tenant, id, 'read')
   })
 
-  test('sends a message that expired on a paused lane, whether it was ever claimed or was queued again', async () => {
+  test('sends a message that expired on a paused lane, whether it was ever claimed or was requeued', async () => {
     const failing = '15550100104'
     const failed = await sendTo(service, tenant, `+${failing}`)
     await reaches(service, tenant, failed, 'failed')
@@ -257,7 +257,7 @@ describe('POST /messages/{id}/requeue', () => {
     await reaches(service, tenant, id, 'unknown')
   })
 
-  test('sends again what failed after it was sent, with its content', async () => {
+  test('sends a message again that failed after it was sent, with its content', async () => {
     await fetch(`${service.simulator.url}/_control`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -271,7 +271,7 @@ describe('POST /messages/{id}/requeue', () => {
     expect(await sentTo('491700006204')).toBe(2)
   })
 
-  test('lets the record live as long from then on as a new one', async () => {
+  test('extends the life of the record to that of a new one', async () => {
     const id = await sendTo(service, tenant, '+15550100104')
     await reaches(service, tenant, id, 'failed')
     const { lane, ulid } = partsOf(id)

@@ -13,7 +13,7 @@ withOwnRedis((own) => {
 
 const MESSAGE = { to: '491700000001', text: '', class: 'campaign', validUntil: 5, campaign: undefined } as const
 
-test('a template of a campaign, a picture and a message that is not kept are each told as what they are', async () => {
+test("a campaign's template, a picture and a message that is no longer kept are each described as such", async () => {
   await addRecord(redis, { lane: 1, ulid: 'A' }, 's', newRecordFields({ ...MESSAGE, type: 'template', run: 7 }))
   await addRecord(redis, { lane: 1, ulid: 'B' }, 's', newRecordFields({ ...MESSAGE, type: 'image', run: undefined }))
   const facts = await archiveOf(redis).find({ lane: 1, ulids: ['A', 'B', 'C'] }, 'facts')

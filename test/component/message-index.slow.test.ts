@@ -123,7 +123,7 @@ const filters = fc.record(
   { requiredKeys: [] },
 )
 
-test('a list is what looking at each message by its id shows, in the order of the ids, whatever the filter and the page', async () => {
+test('a list equals what looking up each message by its id returns, in the order of ids, for any filter and page', async () => {
   await fc.assert(
     fc.asyncProperty(life, fc.array(filters, { minLength: 3, maxLength: 3 }), fc.integer({ min: 1, max: 6 }), run),
     { numRuns: 25 },
@@ -273,7 +273,7 @@ test('a hundred writers at a time leave nothing out, over several segments, at n
   }
 })
 
-test('whatever breaks off, no message has a job that no list shows', async () => {
+test('whatever is interrupted, no message has a job that is missing in lists', async () => {
   const lane = store.newLane()
   for (let round = 0; round < 15; round += 1) {
     // As a server that has started again, and knows no script.
@@ -313,7 +313,7 @@ test('a message that is sent again stays in the index for as long as its record 
   await queues.close()
 })
 
-test('what stands for a received message leads to it', async () => {
+test('the index entry of a received message leads to it', async () => {
   const lane = store.newLane()
   const message = { id: 'wamid.in', lane, from: PEOPLE[0], type: 'text', text: 'Hi', received_at: Date.now() }
   await storeInbound(store.redis, ACCOUNT, message, HOUR_MS)
@@ -322,7 +322,7 @@ test('what stands for a received message leads to it', async () => {
   expect(await listed([lane], { from: PEOPLE[1] })).toEqual([])
 })
 
-test('an id that was not made from the list of its campaign does not make the index grow', async () => {
+test('an id that was not made from the list of its campaign does not grow the index', async () => {
   const lane = store.newLane()
   await campaignRecord(store.redis, { lane, number: 1 }).change({ total: 10 })
   const payload = { ...audioJob(), class: 'campaign' as const, run: 1 }

@@ -30,7 +30,7 @@ describe.concurrent.each<[string, () => Tenant]>([
   ['partner-api', () => partner],
   ['cloud-api', () => cloud],
 ])('on %s', (_provider, tenantOf) => {
-  test.each(OTHER_KINDS)('%s is sent, and looked up as what the person reads', async (_kind, type, content, said) => {
+  test.each(OTHER_KINDS)('%s is sent, and its lookup has what the person reads', async (_kind, type, content, said) => {
     const tenant = tenantOf()
     const id = acknowledgedId(await send(tenant, type, content))
     await reaches(service, tenant, id, 'read')
@@ -38,7 +38,7 @@ describe.concurrent.each<[string, () => Tenant]>([
     expect(await shown(tenant, id)).toMatchObject({ kind: type, text: said })
   })
 
-  test('a message answers and reacts to one that was sent, by our id', async () => {
+  test('a message quotes and reacts to one that was sent, by our id', async () => {
     const tenant = tenantOf()
     const first = acknowledgedId(await send(tenant, 'text', text))
     await reaches(service, tenant, first, 'read')
@@ -51,7 +51,7 @@ describe.concurrent.each<[string, () => Tenant]>([
   })
 })
 
-test('a message answers one of ours from the sender that sent it, when it names that sender', async () => {
+test('a message quotes one of ours that another sender sent, when it names that sender', async () => {
   const first = acknowledgedId(await send(partner, 'text', text, { sender: 'cloud' }))
   await reaches(service, partner, first, 'read')
   const answering = { context: { message_id: first } }
@@ -65,7 +65,7 @@ test('a message answers one of ours from the sender that sent it, when it names 
   expect(await infoOf(service, partner, answer)).toMatchObject({ message_from: partner.cloudNumber })
 })
 
-test('a batch takes every kind, and refuses one that is wrong without harm to the others', async () => {
+test('a batch accepts every kind, and refuses a wrong one without harm to the others', async () => {
   const messages = OTHER_KINDS.map(([, type, content]) => {
     const { api_key: _, ...body } = bodyOfKind(type, content)
     return body
@@ -78,7 +78,7 @@ test('a batch takes every kind, and refuses one that is wrong without harm to th
   for (const { id = '' } of results.slice(0, -1)) await reaches(service, cloud, id, 'read')
 })
 
-describe('an answer to one of our ids is refused', () => {
+describe('quoting one of our ids is refused', () => {
   const refused = (path: string) => ({
     code: 'invalid_request',
     details: [{ path, message: 'no message that this sender has sent' }],

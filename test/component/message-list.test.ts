@@ -51,7 +51,7 @@ test('a message that is on its lane is accepted although the index cannot be wri
 })
 
 describe('GET /messages', () => {
-  test('shows messages, the newest first, with all that is known but their waits and history', async () => {
+  test('shows messages, newest first, with all their fields except waits and history', async () => {
     const first = await sendTo(service, tenant, '+491700008001')
     const second = await sendTo(service, tenant, '+491700008002')
     await reaches(service, tenant, first, 'read')
@@ -80,7 +80,7 @@ describe('GET /messages', () => {
     })
   })
 
-  test('shows one that waits to be claimed, and one that was cancelled', async () => {
+  test('shows a message that waits for its claim, and one that was cancelled', async () => {
     await queues.pause(tenant.partnerLane)
     const waiting = await sendTo(service, tenant, '+491700008011')
     const cancelled = await sendTo(service, tenant, '+491700008011')
@@ -93,7 +93,7 @@ describe('GET /messages', () => {
     await reaches(service, tenant, waiting, 'read')
   })
 
-  test('shows received messages, by whom they are from and by their direction', async () => {
+  test('shows received messages, by sender and by direction', async () => {
     const at = Date.now()
     const message = { id: 'wamid.listed', lane: tenant.cloudLane, from: '491700008021', type: 'text', text: 'Hi' }
     await storeInbound(service.redis, tenant.account, { ...message, received_at: at }, 60_000)
@@ -106,7 +106,7 @@ describe('GET /messages', () => {
     expect(idsOf(await list({ limit: '1' }))).toEqual(['wamid.listed'])
   })
 
-  test('shows what was sent to a person and received from them together, and refuses what names nobody', async () => {
+  test('shows what was sent to a person and received from them together, and refuses a parameter that names nobody', async () => {
     const sent = await sendTo(service, tenant, '+491700008022')
     await reaches(service, tenant, sent, 'read')
     const message = { id: 'wamid.answer', lane: tenant.cloudLane, from: '491700008022', type: 'text', text: 'Thanks' }
@@ -133,7 +133,7 @@ describe('GET /messages', () => {
     expect(found).toEqual(ids.sort().reverse())
   })
 
-  test('passes over an id whose message never came to be, and shows a message once that was added twice', async () => {
+  test('skips an id whose message was never made, and shows a message once that was added twice', async () => {
     const [dead, twice] = [newUlid(Date.now()), newUlid(Date.now())].map((ulid) => messageId(tenant.cloudLane, ulid))
     const payload = { ...audioJob(), to: '491700008041' }
     await queues.addMany([{ id: dead ?? '', payload }])
@@ -148,14 +148,14 @@ describe('GET /messages', () => {
     expect(await all({ to: '491700008042', limit: '1' })).toEqual([messageId(tenant.cloudLane, old)])
   })
 
-  test('passes over what is older than the retention', async () => {
+  test('skips messages older than the retention', async () => {
     const id = await sendTo(service, tenant, '+491700008051')
     await reaches(service, tenant, id, 'read')
     await messageRecord(service.redis, { lane: tenant.partnerLane, ulid: id.split('_')[2] ?? '' }).remove()
     expect((await list({ to: '491700008051' })).data).toEqual([])
   })
 
-  test('shows nothing of another account, whose senders are as ones that do not exist', async () => {
+  test('shows nothing of another account, whose senders are treated as unknown', async () => {
     const id = await sendTo(service, other, '+491700008061')
     await reaches(service, other, id, 'read')
     expect((await list({ to: '491700008061' })).data).toEqual([])
@@ -167,7 +167,7 @@ describe('GET /messages', () => {
     expect((await list({ campaign: `cmp_${other.partnerLane}_1` })).data).toEqual([])
   })
 
-  test('shows what was accepted between two times', async () => {
+  test('shows messages accepted between two times', async () => {
     const day = 86_400_000
     const at = [3, 2, 1].map((days) => Date.now() - days * day)
     const ids = at.map((ms) => messageId(tenant.cloudLane, newUlid(ms)))
@@ -199,7 +199,7 @@ describe('GET /messages', () => {
     expect((await ask({ cursor: next ?? '' })).status).toBe(400)
   })
 
-  test('needs the permission to look', async () => {
+  test('needs the permission to read', async () => {
     expect((await ask({}, await tenant.apiWith('messages:send'))).status).toBe(403)
   })
 })

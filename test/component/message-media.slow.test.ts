@@ -88,7 +88,7 @@ async function refused(id: string, api = tenant.api): Promise<[number, string]> 
   return [answer.status, refusal.parse(await answer.json()).error.code]
 }
 
-test('what a person sent is handed over with its type, to be saved under its name', async () => {
+test('a file from a person is served with its type, to be saved under its name', async () => {
   const body = JSON.stringify({ sender: `${PHONE_NUMBER_ID}1`, from: '+491700000001', type: 'document', text: 'Bill' })
   const answer = await fetch(`${service.simulator.url}/_inbound`, { method: 'POST', body })
   const { id } = z.object({ id: z.string() }).parse(await answer.json())
@@ -104,7 +104,7 @@ test('what a person sent is handed over with its type, to be saved under its nam
   })
 })
 
-test('a message without a file, unknown, of another account, or with a key that may not look is refused as such', async () => {
+test('an unknown message, one without a file, one of another account and a key that may not read are refused', async () => {
   const other = await service.addTenant()
   const [plain, withFile] = [await received(), await received({})]
   expect(await refused(plain)).toEqual([404, 'not_found'])
@@ -113,7 +113,7 @@ test('a message without a file, unknown, of another account, or with a key that 
   expect(await refused(withFile, await tenant.apiWith('contacts:read'))).toEqual([403, 'forbidden'])
 })
 
-test('a page that calls itself a picture is no page for a browser, and a name ends no header', async () => {
+test('a web page declared as a picture is not served as a page, and a file name cannot break a header', async () => {
   where = () => ({ mime_type: 'text/html' })
   hand = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<script>alert(1)</script>')
   const answer = await get(await received({ mime_type: 'text/html', filename: 'a\r\nX: y\u202e.html' }))

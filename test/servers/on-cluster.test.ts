@@ -8,7 +8,7 @@ const FILES = ['message-steps', 'sending', 'sweep', 'requeue', 'lanes', 'gallery
 
 /** Of those: what changes or counts something of one server. */
 const OF_ONE_SERVER = [
-  'a broken record is 500, moves nothing, and the job says failed',
+  'a broken record is 500 and moves nothing, and the job is failed',
   'a Redis that does not answer is reported in time',
   'a Redis that refuses subscriptions',
   'a lane that serves messages holds no connection of its own',
