@@ -123,7 +123,7 @@ test('a web page declared as a picture is not served as a page, and a file name 
   expect(asked.slice(-2)).toEqual(['/v25.0/77?phone_number_id=4711 Bearer tok', '/file Bearer tok'])
 })
 
-test('a name that is too long is cut before an emoji, not within it, and the file is handed out', async () => {
+test('a long name is cut before an emoji, not within it, and the file is served', async () => {
   where = () => ({ mime_type: 'text/html' })
   hand = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('a')
   const filename = `${'a'.repeat(199)}\u{1F600}.html`
@@ -142,14 +142,14 @@ test.each<[string, () => object, Behave]>([
   ['an announcement of more', () => ({ file_size: String(2 ** 30) }), () => {}],
   ['compressed bytes', () => ({}), (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('x')],
   ['a connection that is cut at once', () => ({}), (_response, { socket }) => socket.destroy()],
-])('%s is answered 502, and nobody else hears of the token', async (_what, at, behave) => {
+])('%s is answered with 502, and the token goes to nobody else', async (_what, at, behave) => {
   where = at
   hand = behave
   expect(await refused(await received({}))).toEqual([502, 'media_unavailable'])
   expect(elsewhere).toEqual([])
 })
 
-test('what WhatsApp does not keep any more is gone, and so is what a removed sender received', async () => {
+test('media that WhatsApp no longer keeps are gone, and so is what a removed sender received', async () => {
   where = () => ({})
   hand = (response) => response.writeHead(404).end()
   const id = await received({})
@@ -161,7 +161,7 @@ test('what WhatsApp does not keep any more is gone, and so is what a removed sen
   await eventually(async () => (await get(id)).status === 200, 'it is back')
 })
 
-test('a file that ends too early does not look whole', async () => {
+test('a file that ends too early does not look complete', async () => {
   where = () => ({})
   // Before that, it would be a file that never began.
   const begun = gate()
@@ -199,7 +199,7 @@ test('when the client hangs up, nothing more is read from WhatsApp', async () =>
   await eventually(async () => closed, 'the request to WhatsApp has ended', 10_000)
 })
 
-test('an account that reads as many files as it may, slowly, leaves room for those of others', async () => {
+test('an account that slowly reads as many files as it may leaves room for those of others', async () => {
   where = () => ({})
   hand = (response) => void response.writeHead(200).write('half')
   const other = await service.addTenant()
@@ -235,7 +235,7 @@ describe('a WhatsApp that hangs', () => {
     return source.open({ number: '4917200099', baseUrl: liar.url, token: 'tok', phoneNumberId: '4711' }, '77')
   }
 
-  test('when it is asked where the file is, or before the file begins, is given up in bounded time', async () => {
+  test('when it is asked where the file is, or before the file begins, is given up after a bounded time', async () => {
     const began = performance.now()
     tell = () => undefined
     expect(await open(hasty)).toMatchObject({ kind: 'unavailable' })
@@ -254,7 +254,7 @@ describe('a WhatsApp that hangs', () => {
         response.on('close', () => clearInterval(dripping))
       },
     ],
-  ])('%s is given up in bounded time, and half a file does not look whole', async (_when, behave) => {
+  ])('%s is given up after a bounded time, and half a file does not look complete', async (_when, behave) => {
     hand = behave
     // The time for the whole file may be over before it begins where the machine stands still.
     const end = await eventually(async () => {

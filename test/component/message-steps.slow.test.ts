@@ -157,7 +157,7 @@ test('more than a thousand lives go the same way in Redis and in the model, step
   )
 })
 
-test('a message held by another attempt is decided once the request of that one cannot be under way any more', async () => {
+test('a message in doubt is decided only after the request of its attempt can no longer be under way', async () => {
   lanes += 1
   const id = { lane: lanes, ulid: newUlid(Date.now()) }
   const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
@@ -173,14 +173,14 @@ test('a message held by another attempt is decided once the request of that one 
   expect(decidedAt).toBeLessThanOrEqual(claimedUntil + 65_000)
 })
 
-test('a step on a message that was never claimed leaves nothing behind', async () => {
+test('a step on a message that was never claimed stores nothing', async () => {
   const id = { lane: 90_001, ulid: newUlid(Date.now()) }
   expect(await recordStatus(redis, id, 'AAAAAA', 'delivered')).toEqual({ verdict: 'missing' })
   expect(await resolveUnconfirmed(redis, id, 'AAAAAA', 'once', 3)).toEqual({ verdict: 'missing' })
   expect(await namesOnLane(redis, id.lane)).toEqual([])
 })
 
-test('the history of a message that is throttled for ever stays short, and keeps its beginning and its end', async () => {
+test('the history of a message that is throttled forever stays short, and keeps its beginning and end', async () => {
   const id = { lane: 90_002, ulid: newUlid(Date.now()) }
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional', validUntil: FUTURE } as const
@@ -202,7 +202,7 @@ test('the history of a message that is throttled for ever stays short, and keeps
   expect(problem).toEqual({ code: 'a/b', sentence: PROBLEM.sentence })
 })
 
-test('what an attempt is proven by, the provider id, is that of the attempt that counts', async () => {
+test('the provider id is that of the attempt that counts', async () => {
   const id = { lane: 90_003, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
@@ -214,7 +214,7 @@ test('what an attempt is proven by, the provider id, is that of the attempt that
   expect(await readMessage(redis, id)).toMatchObject({ attempt: 'BBBBBB', providerId: 'wamid.second' })
 })
 
-test('a failure while another attempt is known to be sent is noted in the history and changes nothing else', async () => {
+test('a failure while another attempt is known to be sent goes into the history and changes nothing else', async () => {
   const id = { lane: 90_005, ulid: newUlid(Date.now()) }
   const claimWith = (attempt: string) => inRedis(id, { kind: 'claim', attempt, expired: false }, FUTURE)
   await claimWith('AAAAAA')
@@ -235,7 +235,7 @@ test('a failure while another attempt is known to be sent is noted in the histor
   expect(await requeueableOn(redis, id.lane).timeOf(id.ulid)).toBeNull()
 })
 
-test('steps that write down what happened work on a full Redis; a claim is refused there', async () => {
+test('steps that record what happened work on a full Redis; a claim is refused there', async () => {
   const id = { lane: 90_004, ulid: newUlid(Date.now()) }
   const fresh = { lane: 90_004, ulid: newUlid(Date.now()) }
   await inRedis(id, { kind: 'claim', attempt: 'AAAAAA', expired: false }, FUTURE)
@@ -277,7 +277,7 @@ test('no step of a history is earlier than the one that led to it, nor later tha
   )
 })
 
-test('evidence with an exact time keeps it', async () => {
+test('evidence with an exact time keeps that time', async () => {
   const id = { lane: 9, ulid: newUlid(Date.now() - 600_000) }
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const

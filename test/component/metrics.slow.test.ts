@@ -45,7 +45,7 @@ describe('GET /metrics of the producer', () => {
     expect((await metrics(mine.apiKey)).status).toBe(403)
   })
 
-  test('tells of the lanes of its account, and of no other lane or process', async () => {
+  test('shows the lanes of its account, and no other lane or process', async () => {
     const answer = await metrics(await mine.key('admin'))
     const { text } = answer
     expect(answer.status).toBe(200)
@@ -57,7 +57,7 @@ describe('GET /metrics of the producer', () => {
     expect(text).not.toMatch(/process_|nodejs_|laneway_redis/)
   })
 
-  test('holds no number, name or text of a message', async () => {
+  test('contains no number, name or text of a message', async () => {
     const { text } = await metrics(await mine.key('admin'))
     expect(text).not.toMatch(/secret-track|491700000001|49170000|partner-api|tenant/)
   })
@@ -87,14 +87,14 @@ describe('the metrics port', () => {
     port.close()
   })
 
-  test('says in a sentence that somebody else has it', async () => {
+  test('is refused in one sentence when another program uses it', async () => {
     const first = await open()
     const taken = Number(new URL(first.url ?? '').port)
     await expect(open({ metricsPort: taken })).rejects.toThrow(/LANEWAY_METRICS_PORT/)
     first.close()
   })
 
-  test('answers for health without a key, and knows no other address or method', async () => {
+  test('answers health checks without a key, and has no other address or method', async () => {
     const { url, close } = await open()
     try {
       const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
@@ -112,7 +112,7 @@ describe('the metrics port', () => {
     }
   })
 
-  test('tells what waits, how old the oldest is and how long the lane needs', async () => {
+  test('shows what waits, how old the oldest message is and how long the lane needs', async () => {
     const { url, close } = await open()
     try {
       const lane = tenant.partnerLane
@@ -136,7 +136,7 @@ describe('the metrics port', () => {
   })
 })
 
-test('while Redis is away the metrics say so, in time, and tell nothing that was true before', async () => {
+test('while Redis is away the metrics show that in time, and no figures from before', async () => {
   const lanes = await startLaneRedis()
   // Each scrape reads anew.
   let clock = 0
@@ -189,7 +189,7 @@ describe('with 1,000 lanes that have work', () => {
   const looks = async (): Promise<number> =>
     Number(/cmdstat_evalsha:calls=(\d+)/.exec(await lanes.redis.info('commandstats'))?.[1] ?? 0)
 
-  test('scrapes of 5 s look once, at each lane with one script', async () => {
+  test('scrapes within 5 s read once, each lane with one script', async () => {
     let nowMs = 0
     const telemetry = createTelemetry({ clock: () => nowMs })
     const scrape = () => telemetry.text(lanes.redis)
@@ -209,7 +209,7 @@ describe('with 1,000 lanes that have work', () => {
   const LOOKING = 50
   const REPEATING = 10
 
-  test('a scrape costs no more CPU time than some dozen reads of each lane, one that does not look next to none', async () => {
+  test('a scrape costs no more CPU time than some dozen reads of each lane, and a cached one next to none', async () => {
     let nowMs = 0
     const telemetry = createTelemetry({ clock: () => nowMs })
     const cpuMs = async (work: () => Promise<unknown>): Promise<number> => {
@@ -235,7 +235,7 @@ describe('with 1,000 lanes that have work', () => {
   })
 })
 
-test('the table of metrics in docs/reference/metrics.md is the registry', async () => {
+test('the table of metrics in docs/reference/metrics.md matches the registry', async () => {
   const telemetry = createTelemetry()
   const rows = tableUnder(readPage('docs/reference/metrics.md'), 'All metrics')
   const unquoted = (cell = '') => cell.replaceAll('`', '')

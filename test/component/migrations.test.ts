@@ -53,7 +53,7 @@ test('an empty Redis gets the number of the newest layout, and the steps are num
   expect(await layoutOf(redis)).toBe(NEWEST)
 })
 
-test('a layout is brought up by the steps that it lacks, once, by one of two parts that start together', async () => {
+test('a layout is brought up to date by the missing steps, once, by one of two processes that start together', async () => {
   await noteLayout(redis, NEWEST)
   await redis.set(OLD, 'hello')
   ran = 0
@@ -64,7 +64,7 @@ test('a layout is brought up by the steps that it lacks, once, by one of two par
   expect([await redis.hgetall(COUNTED), await redis.get(OLD)]).toEqual([{ first: 'hello' }, null])
 })
 
-test('the queues of chunks are removed from all lanes, also of removed senders, and nothing else with them', async () => {
+test('the queues of chunks are removed from all lanes, also of removed senders, and nothing else is', async () => {
   await noteLayout(redis, 1)
   const id = await addSender(redis, {
     ...{ account: 1, number: '491700000001', name: '', provider: 'partner-api', phoneNumberId: '' },
@@ -87,7 +87,7 @@ test('the queues of chunks are removed from all lanes, also of removed senders, 
   expect(await layoutOf(redis)).toBe(NEWEST)
 })
 
-test('when the part that migrates dies in the middle, another one repeats the step and goes on', async () => {
+test('when the migrating process dies in the middle, another repeats the step and goes on', async () => {
   await redis.set(OLD, 'hello')
   const dying = connectWithRetry(server.url)
   let begun = false
@@ -110,7 +110,7 @@ test('when the part that migrates dies in the middle, another one repeats the st
   expect(await redis.hgetall(COUNTED)).toEqual({ first: 'hello' })
 })
 
-test('a part that was frozen while another one went on takes the layout back to no older number', async () => {
+test('a process that was frozen during a migration does not set the layout back to an older number', async () => {
   const next: Migration = { number: NEWEST + 2, says: 'one more', up: async () => {} }
   const frozen: Migration = {
     ...toHash,
@@ -124,7 +124,7 @@ test('a part that was frozen while another one went on takes the layout back to 
   expect(await layoutOf(redis)).toBe(NEWEST + 2)
 })
 
-test('a part that finds a newer layout than it knows refuses to start and says why', async () => {
+test('a process that finds a newer layout than it supports refuses to start and says why', async () => {
   await noteLayout(redis, NEWEST + 1)
   const sentence = `A newer release of Laneway has used this Redis (layout ${NEWEST + 1}, this release knows ${NEWEST}): run that release.`
   const refused = await checkData(loadConfig({}), server.url, silentLog).catch((error: unknown) => error)

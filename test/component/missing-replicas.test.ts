@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('a primary without the replica that is waited for is a problem until the replica is there', async () => {
+test('a primary without the required replica is a problem until the replica is there', async () => {
   expect(await redisProblems(redis)).toEqual([])
   expect((await redisSettings(redis)).map(({ name }) => name)).not.toContain('replicas')
 

@@ -33,7 +33,7 @@ const NOT_ASKED = /(^|\.)flow_action_payload\.data(\.|$)/
 
 const asked = ROUTES.filter(({ method, body }) => body.as !== 'ignored' || (method !== 'get' && method !== 'delete'))
 
-test('every route with a body is asked, or is open for a reason', () => {
+test('every route with a body is tested, or has a reason to accept any field', () => {
   const open = asked.filter((spec) => spec.body.as !== 'json' || nameOf(spec) === 'POST /admin/templates')
   expect(open.map(nameOf).sort()).toEqual(Object.keys(OPEN).sort())
 })
@@ -132,7 +132,7 @@ describe.each(closed)('%s', (_name, spec, rule) => {
     }
   })
 
-  test('does with any other unknown field what the account has chosen', async () => {
+  test('treats any other unknown field as the account has chosen', async () => {
     const seen = new Set<string>()
     for (const { body, at, value } of objects) {
       const place = written(at).replace(/\d+/g, '')

@@ -58,7 +58,7 @@ const listed = async (account: number): Promise<string[]> =>
   (await listOptOuts(service.redis, account, { limit: 100, cursor: undefined })).data.map(({ person }) => person)
 
 test.each(PAIRS)(
-  '%s: an opt-out of %s is one of %s, stands on the list once, and is lifted by either',
+  '%s: an opt-out of %s is one of %s, is listed once, and can be lifted by either form',
   async (_country, one, other) => {
     const { redis } = service
     const { account } = await service.addTenant()
@@ -80,7 +80,7 @@ test.each(PAIRS)(
   },
 )
 
-test('an erased person stays opted out under either form, and may take it back', async () => {
+test('an erased person stays opted out under either form, and may withdraw it', async () => {
   const { redis } = service
   const { account } = await service.addTenant()
   const [today, other] = BRAZIL
@@ -92,7 +92,7 @@ test('an erased person stays opted out under either form, and may take it back',
   expect([await isOptedOut(account, today), await isOptedOut(account, other)]).toEqual([false, false])
 })
 
-test('what an older release wrote under the other form is found, and ends under either', async () => {
+test('an opt-out that an older release wrote under the other form is found, and can be lifted by either', async () => {
   const { redis } = service
   const { account } = await service.addTenant()
   const [today, other] = BRAZIL
@@ -128,7 +128,7 @@ test('what an older release wrote under the other form is found, and ends under 
   expect(await namesIn('0').count()).toBe(0)
 })
 
-test.each(PAIRS)('%s: what is learned of %s holds for %s', async (_country, one, other) => {
+test.each(PAIRS)('%s: names learned for %s apply to %s', async (_country, one, other) => {
   const { redis } = service
   const { account } = await service.addTenant()
   await keepNames(redis, account, [{ names: [one, 'XX.1'] }, { names: [one, other] }])
@@ -199,7 +199,7 @@ const person = z.object({
 })
 
 test.each(COUNTRIES)(
-  '%s: %s and %s share conversation and window, are shown as one and forgotten together, and what is sent keeps its form',
+  '%s: %s and %s share conversation and window, are shown and erased together, and messages keep their form',
   async (country, today, other) => {
     const admin = (await createCredential(service.redis, tenant.account, ['admin'], Date.now())).secret
     await write(other, 'Hello')
@@ -242,7 +242,7 @@ test.each(COUNTRIES)(
   },
 )
 
-test('both forms in a list are one recipient, and an opt-out of one keeps the other out of it', async () => {
+test('both forms in a list are one recipient, and an opt-out of one form excludes the other', async () => {
   const { redis } = service
   const { id: tag } = await createTag(redis, tenant.account, 'forms')
   const people = COUNTRIES.flatMap(([, today, other]) => [other, today])

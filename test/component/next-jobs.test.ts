@@ -62,7 +62,7 @@ async function claimAs(by: string, names: readonly string[]) {
   return claimMessages(world.redis, claims, { ...LONG_TIMES, pace: paceOf(10_000), reader: by })
 }
 
-test('reading takes nothing, and a claim takes what it claims', async () => {
+test('reading removes nothing, and a claim removes what it claims', async () => {
   const { lane, names } = await begin(5)
   expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
   expect(await read(lane, 'one', 3)).toEqual(names.slice(0, 3))
@@ -71,7 +71,7 @@ test('reading takes nothing, and a claim takes what it claims', async () => {
   expect(await read(lane, 'one', 3)).toEqual(names.slice(2))
 })
 
-test('two workers do not read the same jobs, and of two claims of one job one finds it taken', async () => {
+test('two workers do not read the same jobs, and of two claims of one job the second finds it claimed', async () => {
   const { lane, names } = await begin(6)
   expect(await readAndHold(lane, 'one', 3)).toEqual(names.slice(0, 3))
   expect(await readAndHold(lane, 'two', 3)).toEqual(names.slice(3))
@@ -82,7 +82,7 @@ test('two workers do not read the same jobs, and of two claims of one job one fi
   expect(second).toMatchObject({ verdict: 'taken' })
 })
 
-test('a claim that is asked once more, since its answer was lost, is claimed and has a slot', async () => {
+test('a claim repeated because its answer was lost is granted and has a slot', async () => {
   const { lane, names } = await begin(1)
   const [name = ''] = names
   const claim = {
@@ -97,7 +97,7 @@ test('a claim that is asked once more, since its answer was lost, is claimed and
   expect(lane).toBeGreaterThan(0)
 })
 
-test('nobody reads what another one reads, also when what stood before it was claimed meanwhile', async () => {
+test('jobs held by one reader are read by no other, also after those before them were claimed', async () => {
   const { lane, names } = await begin(6)
   expect(await readAndHold(lane, 'one', 2)).toEqual(names.slice(0, 2))
   expect(await readAndHold(lane, 'two', 2)).toEqual(names.slice(2, 4))
@@ -105,7 +105,7 @@ test('nobody reads what another one reads, also when what stood before it was cl
   expect(await read(lane, 'three', 2)).toEqual(names.slice(4))
 })
 
-test('what a worker has read and released is there for the others', async () => {
+test('a job that a worker has read and released is available to others', async () => {
   const { lane, names } = await begin(2)
   await readAndHold(lane, 'one')
   expect(await read(lane, 'two')).toEqual([])
@@ -113,7 +113,7 @@ test('what a worker has read and released is there for the others', async () => 
   expect(await read(lane, 'two')).toEqual(names)
 })
 
-test('a job that kills three workers which had read it alone is reported as one', async () => {
+test('a job that three workers died with after reading it alone is reported as such', async () => {
   const { lane, names } = await begin(3)
   expect(await read(lane, 'first')).toEqual(names)
   // Nobody knows which of the three it was.
@@ -139,7 +139,7 @@ test('a job that kills three workers which had read it alone is reported as one'
   expect([...seen].sort()).toEqual(names.slice(1).sort())
 })
 
-test('a delayed job is read once it is due, and until then the read says when that is', async () => {
+test('a delayed job is read once it is due, and before that the read returns the due time', async () => {
   const { lane, names } = await begin(1, 60_000)
   const before = await readNext(world.redis, lane, { by: 'one', most: 10 })
   expect(before.jobs).toEqual([])
@@ -149,7 +149,7 @@ test('a delayed job is read once it is due, and until then the read says when th
   expect(names).toHaveLength(1)
 })
 
-test('a job whose message is not being sent although it seems so goes back to the front', async () => {
+test('a job wrongly marked as being sent goes back to the front', async () => {
   const { lane, names } = await begin(2)
   await claimAs('one', names)
   // Its record was changed by hand.
@@ -159,7 +159,7 @@ test('a job whose message is not being sent although it seems so goes back to th
   expect(await mendActive(world.redis, lane)).toEqual([])
 })
 
-test('a job whose message was claimed and has no record any more is not sent again: its message ends unknown', async () => {
+test('a job whose claimed message has lost its record is not sent again: the message ends as unknown', async () => {
   const { lane, names } = await begin(3)
   await claimAs('one', names.slice(0, 2))
   const [sending, lost, waiting] = names.map(idOf)
@@ -197,7 +197,7 @@ async function lostWhileSent(payload: SendPayload) {
 }
 
 describe('a message whose record was lost while it was being sent', () => {
-  test('is shown with all that its job says of it', async () => {
+  test('is shown with everything that its job contains', async () => {
     const content = { type: 'text', text: { body: 'Your parcel is here.' } } as const
     const sendAt = Date.now() - 1_000
     const { id, mend } = await lostWhileSent({ ...audioJob(), content, campaign: 'spring', sendAt })
@@ -217,7 +217,7 @@ describe('a message whose record was lost while it was being sent', () => {
     expect((await readMessage(world.redis, id))?.state).toBe('unknown')
   })
 
-  test('ends unknown as well when its person is erased first', async () => {
+  test('also ends as unknown when its person is erased first', async () => {
     const { id, name, mend } = await lostWhileSent(audioJob())
     const files = openFolder(tmpdir())
     const config = { retentionMs: 60_000, validityMs: { campaign: 60_000 } }
@@ -230,7 +230,7 @@ describe('a message whose record was lost while it was being sent', () => {
     expect(await hasJob(redis, name)).toBe(false)
   })
 
-  test('waits again when its job cannot be read any more, to become a dead letter, and nothing of it is logged', async () => {
+  test('waits again when its job is unreadable, becomes a dead letter, and nothing of it is logged', async () => {
     const { name, lines, mend } = await lostWhileSent(audioJob())
     const content = { type: 'audio', audio: { link: 'for Eve alone' } }
     await breakJob(world.redis, name, JSON.stringify({ ...audioJob(), content }))
@@ -239,7 +239,7 @@ describe('a message whose record was lost while it was being sent', () => {
     expect(await waitingOn(world.redis, idOf(name).lane)).toEqual([name])
   })
 
-  test('is left where it is when its job is sealed under a data key of another worker', async () => {
+  test('is left as it is when its job is sealed under a data key that this worker lacks', async () => {
     const { name, lines, mend } = await lostWhileSent(audioJob())
     await breakJob(world.redis, name, JSON.stringify({ ...audioJob(), sealed: 'another key' }))
     await mend()

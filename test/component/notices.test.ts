@@ -47,7 +47,7 @@ async function all(limit: number): Promise<NoticeDocument[]> {
   }
 }
 
-test('pages hold each once, the latest first, also when the one that a cursor names is gone', async () => {
+test('pages list each notice once, the latest first, even if the one named by the cursor is gone', async () => {
   for (let n = 0; n < 25; n += 1) expect(await keep(noticeOf(n, kindOf(n)))).toBe('kept')
   const found = await all(10)
   expect(found.map(({ sentence }) => sentence)).toEqual(Array.from({ length: 25 }, (_, n) => `number ${n}`))
@@ -60,7 +60,7 @@ test('pages hold each once, the latest first, also when the one that a cursor na
   expect(gone.notices[0]?.sentence).toBe('number 10')
 })
 
-test('what is told again is one, and what has no time is one a day', async () => {
+test('a repeated notice is kept once, and one without a time once a day', async () => {
   expect([await keep(noticeOf(1)), await keep({ ...noticeOf(1), received_at: NOW + 5 })]).toEqual(['kept', 'known'])
   const day = 86_400_000
   const noon = Math.floor(NOW / day) * day + day / 2
@@ -73,7 +73,7 @@ test('what is told again is one, and what has no time is one a day', async () =>
   expect(await all(10)).toHaveLength(3)
 })
 
-test('of a flood of one kind the first of each minute are kept, and the next says how many were missed', async () => {
+test('in a flood of one kind the first of each minute are kept, and the next one counts those left out', async () => {
   for (let n = 0; n < MOST_A_MINUTE + 7; n += 1) await keep(noticeOf(n))
   expect(await keep(noticeOf(500, { kind: 'account_update', field: 'account_update' }))).toBe('kept')
   const found = await all(100)
@@ -83,7 +83,7 @@ test('of a flood of one kind the first of each minute are kept, and the next say
   expect((await read(1)).notices[0]).toMatchObject({ missed: 7 })
 })
 
-test('there are so many at most, and it is the kind with most that loses its oldest', async () => {
+test('the number of notices is limited, and the kind with most loses its oldest', async () => {
   const rare = noticeOf(100_000, { kind: 'account_update' })
   await keep(rare)
   for (let n = 0; n < MOST_NOTICES + 20; n += 1) await keep(noticeOf(n, kindOf(n)))
@@ -92,7 +92,7 @@ test('there are so many at most, and it is the kind with most that loses its old
   expect(found.at(-1)?.sentence).toBe(rare.sentence)
 })
 
-test('they end after their time, by reading as in Redis', async () => {
+test('notices expire, both when read and in Redis', async () => {
   await keep(noticeOf(1))
   expect((await read(10, undefined, NOW + NOTICES_KEPT_MS)).notices).toEqual([])
   expect(await keep(noticeOf(1, { at: NOW - NOTICES_KEPT_MS - MINUTE }))).toBe('old')

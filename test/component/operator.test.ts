@@ -29,7 +29,7 @@ const post = (path: string, key: string, body: object, headers: Record<string, s
 const as = (account: number) => ({ 'x-laneway-account': String(account) })
 const audio = { messaging_product: 'chatapp', recipient_type: 'individual', to: '+491700000001', type: 'audio' }
 
-test('an operator acts for the account that it names, wherever a key of it could', async () => {
+test('an operator acts for the account that it names, wherever a key of that account could', async () => {
   const lanes = (text: string) => [one, two].map(({ partnerLane }) => text.includes(`"lane":${partnerLane},`))
   expect(lanes((await get('/admin/lanes', operator, as(one.account))).text)).toEqual([true, false])
   expect(lanes((await get(`/admin/lanes?account=${two.account}`, operator)).text)).toEqual([false, true])
@@ -42,7 +42,7 @@ test('an operator acts for the account that it names, wherever a key of it could
   expect((await post('/campaigns/cmp_999_1/start', operator, {}, as(one.account))).status).toBe(404)
 })
 
-test('without an account it is asked to name one, and sees all lanes, metrics and acts', async () => {
+test('an operator without an account is asked to name one, and can read all lanes, metrics and acts', async () => {
   for (const path of ['/messages', '/campaigns', '/partners/wp-gallery/manage/folders']) {
     const answer = await get(path, operator)
     expect([answer.status, errorOf(answer)], path).toMatchObject([400, { code: 'account_required' }])
@@ -59,7 +59,7 @@ test('without an account it is asked to name one, and sees all lanes, metrics an
   expect((await post(`/admin/lanes/${two.partnerLane}/resume`, operator, {}, as(one.account))).status).toBe(404)
 })
 
-test('an account that does not exist, and a name that is none, are refused', async () => {
+test('an unknown account and an invalid name are refused', async () => {
   expect((await get('/messages', operator, as(999_999))).status).toBe(404)
   for (const name of ['0', '-1', '1.5', 'one', '1,2', '', '99999999999999999999', `0${one.account}`]) {
     const answer = await get('/messages', operator, { 'x-laneway-account': name })
@@ -67,7 +67,7 @@ test('an account that does not exist, and a name that is none, are refused', asy
   }
 })
 
-test('a key of an account may name its own, and another one as little as one that does not exist', async () => {
+test('a key may name its own account; another one gets the same answer as one that does not exist', async () => {
   expect((await get('/admin/lanes', admin, as(one.account))).status).toBe(200)
   const theirs = await get('/admin/lanes', admin, as(two.account))
   const nobodys = await get('/admin/lanes', admin, as(999_999))
@@ -83,7 +83,7 @@ test('a key of an account may name its own, and another one as little as one tha
   }
 })
 
-test('an operator that is signed in sees the lanes of all accounts in the dashboard, or those of one', async () => {
+test('a signed-in operator gets the lanes of all accounts in the dashboard, or those of one', async () => {
   const session = await sessionHeader(service.redis, operator)
   const queues = async (named: Record<string, string> = {}) =>
     (await fetch(`${service.url}/dashboard/api/queues`, { headers: { ...session, ...named } })).text()
@@ -93,7 +93,7 @@ test('an operator that is signed in sees the lanes of all accounts in the dashbo
   expect(await queues(as(one.account))).not.toContain(`"${shownAs(two.partnerLane)}"`)
 })
 
-test('a record that says only half of it opens nothing', async () => {
+test("a key with only half of an operator's record is refused", async () => {
   const both = [
     await createCredential(service.redis, one.account, [...PERMISSIONS, OPERATOR], Date.now()),
     await createCredential(service.redis, 0, [...PERMISSIONS], Date.now()),

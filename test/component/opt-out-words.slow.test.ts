@@ -83,7 +83,7 @@ function inOrder(words: readonly Word[]): Set<string> {
   return stops
 }
 
-test('it ends as if everything had come when it was said, and an erasure in between forgets who it was and no stop', async () => {
+test('opt-outs end as if all had arrived when they were written, and an erasure forgets who it was but no STOP', async () => {
   let erasedMany = 0
   await fc.assert(
     fc.asyncProperty(

@@ -53,7 +53,7 @@ const isRemoved = (person: string) =>
 
 // A cluster of tests has no replicas, and a server of its own cannot join it.
 test.skipIf(process.env.LANEWAY_TEST_REDIS === 'cluster')(
-  'an opt-out is acknowledged only once the replicas that are required have it, and so is its end',
+  'an opt-out and its end are acknowledged only once the required replicas have them',
   async () => {
     expect(await add('+491520558001')).toBe(503)
     expect(await hear('+491520558002', 'stop')).toBe(false)

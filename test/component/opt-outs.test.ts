@@ -107,7 +107,7 @@ test('an account lists, adds and removes its own opt-outs, the latest first, und
   expect((await ask('GET', '/opt-outs?cursor=x')).status).toBe(400)
 })
 
-test.concurrent('the repeat of a request is answered once the opt-out holds, also while the first one still waits for that', async () => {
+test.concurrent('a repeated request is answered once the opt-out holds, also while the first one still waits for that', async () => {
   const add = () =>
     service.api.as(contacts).post('/opt-outs', { person: '+491520555009' }, { 'idempotency-key': 'once' })
   const first = add()
@@ -119,7 +119,7 @@ test.concurrent('the repeat of a request is answered once the opt-out holds, als
   expect((await first).status).toBe(201)
 })
 
-test.concurrent('a stop word by itself, written or pressed, opts a person out by number and id; a start word takes that back', async () => {
+test.concurrent('a stop word alone, written or pressed, opts a person out by number and id; a start word ends that', async () => {
   await hear({ from: '+491520556001', user_id: 'DE.1', text: ' Stop! ' })
   await hear({ from: '+491520556002', type: 'button', text: 'UNSUBSCRIBE' })
   await hear({ user_id: 'DE.3', text: 'stop' })
@@ -136,7 +136,7 @@ test.concurrent('a stop word by itself, written or pressed, opts a person out by
   expect([await optOutOf('491520556001'), await optOutOf('DE.1')]).toEqual([undefined, undefined])
 })
 
-test('a person who is erased stays opted out, is on no list, and may take it back', async () => {
+test('an erased person stays opted out, is not listed, and may withdraw it', async () => {
   const { redis, tenant, config } = service
   const person = '491520559001'
   const since = Date.now() - 60_000
@@ -177,7 +177,7 @@ test('a person who is erased stays opted out, is on no list, and may take it bac
   expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(404)
 })
 
-test.concurrent('a stop word in a group is talk among many, and one of a person who is on the list already changes nothing', async () => {
+test.concurrent('a stop word in a group is ignored, and one of a person already listed changes nothing', async () => {
   const { redis, tenant } = service
   const stop = { type: 'text', text: 'stop' }
   await applyOptOutKeyword(
@@ -194,7 +194,7 @@ test.concurrent('a stop word in a group is talk among many, and one of a person 
   expect(await optOutOf('491520556102')).toEqual(before)
 })
 
-test.concurrent('an opt-out that is dated ahead counts from now on, and what comes after it takes it back', async () => {
+test.concurrent('an opt-out dated in the future counts from now on, and what comes after it can end it', async () => {
   const { redis, tenant } = service
   const person = '491520558803'
   const beganMs = Date.now()
@@ -223,7 +223,7 @@ const write = (from: string, body: string, timestamp: number, number?: string) =
 }
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
 
-test.concurrent('who tells WhatsApp to stop or resume advertising is heard; what they wrote themselves stays', async () => {
+test.concurrent('opt-outs set at WhatsApp are applied and ended; those that the person wrote stay', async () => {
   const [person, other] = ['491520558801', '491520558802']
   const now = nowSeconds()
   await prefer(person, 'stop', now - 60)
@@ -244,7 +244,7 @@ test.concurrent('who tells WhatsApp to stop or resume advertising is heard; what
   expect(await optOutOf(other)).toMatchObject({ source: 'word' })
 })
 
-test.concurrent('of two words the later one counts, whichever comes first', async () => {
+test.concurrent('of a stop and a start word the later one counts, whichever arrives first', async () => {
   const now = nowSeconds()
   const [stopped, back] = ['491520558811', '491520558812']
   await write(stopped, 'stop', now - 30)
@@ -255,7 +255,7 @@ test.concurrent('of two words the later one counts, whichever comes first', asyn
   expect(await optOutOf(back)).toBeUndefined()
 })
 
-test.concurrent('of two words of one second, which is all that WhatsApp tells, the stop counts', async () => {
+test.concurrent("of a stop and a start within one second, WhatsApp's finest time, the stop counts", async () => {
   const now = nowSeconds() - 30
   for (const [person, words] of [
     ['491520558821', ['stop', 'start']],
@@ -268,7 +268,7 @@ test.concurrent('of two words of one second, which is all that WhatsApp tells, t
   }
 })
 
-test.concurrent('a person who wrote stop after WhatsApp had stopped them stays out when it resumes', async () => {
+test.concurrent('a person who wrote STOP after WhatsApp reported an opt-out stays opted out when WhatsApp reports its end', async () => {
   const now = nowSeconds()
   const person = '491520558831'
   await prefer(person, 'stop', now - 60)
@@ -279,7 +279,7 @@ test.concurrent('a person who wrote stop after WhatsApp had stopped them stays o
   expect(await optOutOf(person)).toBeUndefined()
 })
 
-test.concurrent('a word from before the account took somebody off its list does not put them back, a later one does', async () => {
+test.concurrent('a stop word older than the removal of an opt-out by the account does not restore it, a later one does', async () => {
   const person = '491520558841'
   await ask('POST', '/opt-outs', { person })
   expect((await ask('DELETE', `/opt-outs/${person}`)).status).toBe(200)
@@ -297,7 +297,7 @@ test.concurrent('a word from before the account took somebody off its list does 
   expect(await optOutOf(person)).toBeDefined()
 })
 
-test.concurrent('a start word whose message was stored before its worker died does not count as said anew', async () => {
+test.concurrent('a start word whose message was stored before its worker died does not count as new', async () => {
   const { redis, tenant } = service
   const person = '491520558851'
   const now = nowSeconds()
@@ -309,7 +309,7 @@ test.concurrent('a start word whose message was stored before its worker died do
   expect(await optOutOf(person)).toBeDefined()
 })
 
-test.concurrent('a report of WhatsApp that comes after the person has come back does not put them on the list', async () => {
+test.concurrent('a report of WhatsApp from before the person opted in again does not opt them out', async () => {
   const person = '15550100217'
   const now = nowSeconds()
   await sendTo(service, service.tenant, `+${person}`)
@@ -322,7 +322,7 @@ test.concurrent('a report of WhatsApp that comes after the person has come back 
   expect(await optOutOf(person)).toMatchObject({ source: 'provider' })
 })
 
-test.concurrent('a stop is heard in whatever place and writing it comes: button, payload, row, edit, WhatsApp’s own button', async () => {
+test.concurrent("a stop word counts wherever and however it is written: button, payload, row, edit, WhatsApp's own button", async () => {
   const at = String(nowSeconds() - 60)
   const say = (from: string, id: string, message: object) =>
     bring('messages', { messaging_product: 'whatsapp', messages: [{ from, id, timestamp: at, ...message }] })
@@ -355,7 +355,7 @@ test.concurrent('a stop is heard in whatever place and writing it comes: button,
     expect(await optOutOf(from), from).toBeUndefined()
 })
 
-test.concurrent('whatever the list shows can be read and lifted by its address, and imported again from an export', async () => {
+test.concurrent('everybody in the list can be read and removed by address, and imported again from an export', async () => {
   const other = await service.addTenant()
   const odd = ['user.93737', '15550', 'BR.AB12cd34EF', 'x_y:z(1', '491520559301']
   await addOptOuts(service.redis, other.account, odd, { source: 'word' })
@@ -382,13 +382,13 @@ test.concurrent('whatever the list shows can be read and lifted by its address, 
   }
 })
 
-test.concurrent('whom WhatsApp reports as opted out is on the list', async () => {
+test.concurrent('a person whom WhatsApp reports as opted out is in the list', async () => {
   await sendTo(service, service.tenant, '+15550100207')
   const found = await eventually(() => optOutOf('15550100207'), 'the report is heard')
   expect(found.source).toBe('provider')
 })
 
-test.concurrent('a campaign refuses them in its preflight, and sends nothing to those who opt out before their turn', async () => {
+test.concurrent('a campaign refuses opted-out people in its preflight, and sends nothing to those who opt out before their turn', async () => {
   const { redis, tenant } = service
   const { id: tag } = await createTag(redis, tenant.account, 'mixed')
   const phones = Array.from({ length: 30 }, (_, i) => String(491_520_580_000 + i))
@@ -415,7 +415,7 @@ test.concurrent('a campaign refuses them in its preflight, and sends nothing to 
   expect(listed.json().data).toMatchObject([{ state: 'cancelled', problem: { code: 'opted_out' } }])
 })
 
-test.concurrent('a MARKETING template to them is cancelled with the reason, requeued or not; what is no advertising is sent', async () => {
+test.concurrent('a MARKETING template to an opted-out person is cancelled with the reason, also when requeued; others are sent', async () => {
   const to = '+491520570001'
   await ask('POST', '/opt-outs', { person: to })
   const template = await sendTemplate(to)
@@ -429,7 +429,7 @@ test.concurrent('a MARKETING template to them is cancelled with the reason, requ
   expect(await ended(await sendTemplate(to))).toMatchObject({ state: 'read' })
 })
 
-test.concurrent('a request repeated at once is not answered before the opt-out holds either', async () => {
+test.concurrent('a request repeated at the same time is not answered before the opt-out holds either', async () => {
   const post = () =>
     service.api.as(contacts).post('/opt-outs', { person: '+491520578901' }, { 'idempotency-key': 'at once' })
   const first = post()
@@ -448,7 +448,7 @@ async function download(key: string): Promise<string[]> {
   return text.trimEnd().split('\n')
 }
 
-test.concurrent('a file of people may have unseen signs and spaces before its quotes, as phones and programs write them', async () => {
+test.concurrent('a file of people may have invisible characters and spaces before its quotes, as phones and programs write them', async () => {
   const rows = [
     'note,\u200bPerson\ufeff',
     '1, "+49 1520 574011"',
@@ -459,7 +459,7 @@ test.concurrent('a file of people may have unseen signs and spaces before its qu
   for (const person of ['491520574011', '491520574012', '491520574013']) expect(await optOutOf(person)).toBeDefined()
 })
 
-test.concurrent('a file of people is imported as often as one likes, and what is exported comes back the same', async () => {
+test.concurrent('a file of people can be imported repeatedly, and an export imports unchanged', async () => {
   const rows = ['Name,Phone,note', 'Ada,+49 1520 574001,"a, b"', 'Bo,nobody,', ',,', 'Cy,US.57,x', 'Di,491520574001,']
   const reason = 'expected a full international number, or the id of a person without one'
   const data = { imported: 3, added: 2, refused: 1, refused_rows: [{ line: 3, reason }] }
@@ -479,7 +479,7 @@ test.concurrent('a file of people is imported as often as one likes, and what is
   expect(people(await download(secret))).toEqual(people(exported))
 })
 
-test.concurrent('a list of many pages is exported whole, and an empty one has its header', async () => {
+test.concurrent('a list of many pages is exported completely, and an empty one as its header', async () => {
   const other = await service.addTenant()
   const key = await other.key('contacts:read')
   expect(await download(key)).toEqual(['person,source,since'])
@@ -490,7 +490,7 @@ test.concurrent('a list of many pages is exported whole, and an empty one has it
   expect(lines).toHaveLength(many.length + 1)
 })
 
-test.concurrent('what is no list of people is refused, with what was before it kept', async () => {
+test.concurrent('what is not a list of people is refused, and rows before the fault are kept', async () => {
   expect(await upload('name,email\nAda,a@b.c\n')).toMatchObject({
     status: 400,
     json: { error: { details: [{ message: expect.stringContaining('the column person, or phone') }] } },
@@ -508,7 +508,7 @@ test.concurrent('what is no list of people is refused, with what was before it k
   expect((await upload('person\n')).json).toMatchObject({ data: { imported: 0, refused_rows: [] } })
 })
 
-test.concurrent('the command line imports and exports them', async () => {
+test.concurrent('the command line imports and exports opt-outs', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'laneway-opt-outs-'))
   try {
     const [from, to] = [join(dir, 'stop.csv'), join(dir, 'all.csv')]
@@ -528,7 +528,7 @@ test.concurrent('the command line imports and exports them', async () => {
   }
 })
 
-test.concurrent('the command line adds, lists and removes them', async () => {
+test.concurrent('the command line adds, lists and removes opt-outs', async () => {
   const account = String(service.tenant.account)
   const cli = (...words: string[]) => runCli(['opt-outs', ...words, '--account', account, '--json'], service.settings)
   expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
@@ -538,7 +538,7 @@ test.concurrent('the command line adds, lists and removes them', async () => {
   expect(await optOutOf('491520573001')).toBeUndefined()
 })
 
-test('an account has words of its own, and none where it says so', async () => {
+test('an account has its own stop words, and none if it sets none', async () => {
   const { redis, tenant } = service
   await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'Abbestellen, Nein danke' })
   // Settings are known for a second.
@@ -551,7 +551,7 @@ test('an account has words of its own, and none where it says so', async () => {
   await setAccountSettings(redis, tenant.account, { 'opt_out.stop_words': 'stop,unsubscribe' })
 })
 
-test('an account may have all messages to them stopped', async () => {
+test('an account may have all messages to opted-out people stopped', async () => {
   const { redis, tenant } = service
   const to = '+491520571001'
   await ask('POST', '/opt-outs', { person: to })
@@ -563,7 +563,7 @@ test('an account may have all messages to them stopped', async () => {
   await setAccountSettings(redis, tenant.account, { 'opt_out.transactional': 'send' })
 })
 
-test('an erased person is on the list no more', async () => {
+test('an erased person is no longer in the list', async () => {
   await ask('POST', '/opt-outs', { person: '+491520572001' })
   await hear({ from: '+491520572001', text: 'Hi' })
   const shownPerson = await ask('GET', '/admin/people/491520572001')
@@ -617,7 +617,7 @@ async function under(
   }
 }
 
-test('those who opt out while it runs are passed over', async () => {
+test('people who opt out during a campaign are skipped', async () => {
   const { tenant, phones, reached, become, progress } = await under(40, { people: 200, first: 491_520_590_000 })
   await addOptOuts(service.redis, tenant.account, phones, { source: 'http' })
   const then = await reached()
@@ -632,7 +632,7 @@ test('those who opt out while it runs are passed over', async () => {
 test.each([
   ['a request', 491_520_591_000],
   ['a stop word', 491_520_592_000],
-])('nothing leaves to a person whom %s has opted out, from its answer on', async (by, first) => {
+])('nothing leaves to a person whom %s has opted out, once that is answered', async (by, first) => {
   const answeredAt = new Map<string, number>()
   let key = ''
   let number: string | undefined

@@ -133,7 +133,7 @@ describe.each([
   ['empty', async () => {}],
   ['with the data of another installation', async () => void (await addInstallation())],
 ])('a Redis that comes back %s', (_how, fill) => {
-  test('makes everything 503, never 401 and never 200, until the right data are back', async () => {
+  test('makes every answer 503, never 401 and never 200, until the right data are back', async () => {
     await expectAll(200)
     await redis.call('SWAPDB', 0, 1)
     try {
@@ -151,7 +151,7 @@ describe.each([
   })
 })
 
-test('the metrics port says the same', async () => {
+test('makes the metrics port report the same', async () => {
   const telemetry = createTelemetry()
   const port = await startMetricsPort({ metricsPort: 0, metricsHost: '127.0.0.1' }, server.url, telemetry, silentLog)
   const isReady = () => statusOf('/readyz', {}, port.url)
@@ -164,7 +164,7 @@ test('the metrics port says the same', async () => {
 })
 
 describe('a producer that has only ever seen an empty Redis', () => {
-  test('answers 503 to evidence of messages that it cannot know, and to messages and news while it has no sender', async () => {
+  test('answers 503 to reports about messages and senders as long as it has no sender', async () => {
     await redis.call('SWAPDB', 0, 1)
     const fresh = await startProducer(config, server.url, silentLog)
     try {
@@ -179,7 +179,7 @@ describe('a producer that has only ever seen an empty Redis', () => {
   })
 })
 
-test('evidence for a lane that was removed and forgotten is 200: nobody will ever know it again', async () => {
+test('evidence for a lane that was removed and forgotten is answered with 200, as it can never be matched', async () => {
   await nextId(redis, 'lane')
   expect(await postWebhook(evidence(lane + 1))).toBe(200)
   expect(await postWebhook(evidence(lane + 2))).toBe(503)

@@ -232,7 +232,7 @@ async function live(seed: number, random: Random): Promise<void> {
 }
 
 test(
-  'nothing of an erased person stands anywhere, and no advertising leaves to one who said stop, through whole lives',
+  'nothing of an erased person is kept anywhere, and nobody who said STOP gets advertising, over whole lives',
   async () => {
     const failed: string[] = []
     for (let from = 1; from <= LIVES; from += AT_ONCE) {

@@ -83,7 +83,7 @@ async function placesOf(...texts: string[]): Promise<string[]> {
 
 const { redis: _redis, ...nothing } = { redis: 0, contact: null, messages: [], campaigns: [] }
 
-test('what is kept of a person is answered whole, and after they were erased nothing of it stands anywhere', async () => {
+test('everything kept of a person is returned, and after the erasure nothing of it is left anywhere', async () => {
   const { redis, tenant } = service
   const phone = '491520990001'
   const { id: tag } = await createTag(redis, tenant.account, 'erased')
@@ -121,7 +121,7 @@ test('what is kept of a person is answered whole, and after they were erased not
   expect(await erase(phone)).toMatchObject({ contacts: 0, messages: 0, received: 0, recipients: 0 })
 })
 
-test('a person is shown and erased in rows that nobody can read, and in each of several columns of a name', async () => {
+test('a person is shown and erased in unreadable rows, and in each of several columns with one name', async () => {
   const ids = await Promise.all(['phone,name,phone', 'phone,name,order'].map(() => service.create({ rows: {} })))
   const [twice = '', garbled = ''] = ids
   const others = '+447700901302,"Bob,C\n+447700901303,N,D\n'
@@ -140,7 +140,7 @@ test('a person is shown and erased in rows that nobody can read, and in each of 
   expect(await placesOf(others)).toHaveLength(1)
 })
 
-test('what comes in about a message after that says nothing of the person either', async () => {
+test('later reports about a message bring back nothing of the person', async () => {
   const { redis, tenant } = service
   const sent = await sendTo(service, tenant, '+491520990011')
   await reaches(service, tenant, sent, 'read')
@@ -156,7 +156,7 @@ test('what comes in about a message after that says nothing of the person either
   expect(after).not.toHaveProperty('w')
 })
 
-test('messages that wait are cancelled and never sent', async () => {
+test('waiting messages of an erased person are cancelled and never sent', async () => {
   const { redis, tenant, lane } = service
   await queues.pause(lane)
   const waiting = await sendTo(service, tenant, '+491520990021')
@@ -179,7 +179,7 @@ async function endsRead(id: string, { total, cancelled }: { total: number; cance
   await eventually(async () => (await service.show(id)).progress.read === total - cancelled, 'all others have read it')
 }
 
-test('a campaign that runs sends the person nothing and comes to its end, with everybody in its figures', async () => {
+test('a running campaign sends an erased person nothing and ends, with everybody in its figures', async () => {
   const { tag, phones } = await service.addPeople(40)
   const [first = '', , third = '', last = ''] = [phones[0], phones[1], phones[2], phones[39]]
   await queues.pause(service.lane)
@@ -201,7 +201,7 @@ test('a campaign that runs sends the person nothing and comes to its end, with e
   expect(await show(first)).toMatchObject({ messages: [], campaigns: [] })
 })
 
-test('a message of a campaign that waits to be tried again is not, from the moment that its person is to be erased', async () => {
+test('a campaign message waiting for another try is not tried again once its person is to be erased', async () => {
   const { redis, tenant, lane } = service
   const { tag, phones } = await service.addPeople(1)
   const [phone = ''] = phones
@@ -224,7 +224,7 @@ test('a message of a campaign that waits to be tried again is not, from the mome
   expect(await placesOf(phone)).toEqual([])
 })
 
-test('a list that is uploaded again for an older campaign does not reach the person, and one for a newer does', async () => {
+test('a list uploaded again for an older campaign does not reach the person, and one for a newer campaign does', async () => {
   const older = await service.create({ rows: {} })
   await erase('491520990041')
   const newer = await service.create({ rows: {} })
@@ -240,7 +240,7 @@ test('a list that is uploaded again for an older campaign does not reach the per
   expect((await service.ledger()).filter((phone) => phone === '491520990041')).toHaveLength(1)
 })
 
-test("another account's data is neither shown nor forgotten, and its key is told what it would be of nobody", async () => {
+test("another account's data are neither shown nor erased, and its key gets the answer for an unknown person", async () => {
   const other = await service.addTenant({ defaultProvider: 'cloud-api' })
   const key = await other.key('admin')
   const phone = '491520990051'
@@ -255,7 +255,7 @@ test("another account's data is neither shown nor forgotten, and its key is told
   expect((await service.request('GET', `/jobs/${job_id}`, undefined, other.apiKey)).status).toBe(404)
 })
 
-test('what is no number and no id is refused, and the activity and the job do not name the person', async () => {
+test('an invalid number or id is refused, and neither the activity nor the job names the person', async () => {
   for (const wrong of ['12', 'abc', '%2B49+1520+x', 'de.lower']) {
     const answer = await service.request('DELETE', `/admin/people/${wrong}`, undefined, admin)
     expect([answer.status, answer.json().error.details[0].path], wrong).toEqual([400, 'person'])
@@ -269,7 +269,7 @@ test('what is no number and no id is refused, and the activity and the job do no
   expect(await placesOf('491520990061', 'DE.Abc123')).toEqual([])
 })
 
-test('without a worker the erasure waits and says where, and the next worker does it', async () => {
+test('without a worker the erasure waits and reports so, and the next worker does it', async () => {
   const phone = '491520990071'
   const sent = await sendTo(service, service.tenant, `+${phone}`)
   await reaches(service, service.tenant, sent, 'read')
@@ -289,7 +289,7 @@ test('without a worker the erasure waits and says where, and the next worker doe
   expect(await placesOf(phone)).toEqual([])
 })
 
-test('the command line shows and forgets a person', async () => {
+test('the command line shows and erases a person', async () => {
   const phone = '491520990081'
   const sent = await sendTo(service, service.tenant, `+${phone}`)
   await reaches(service, service.tenant, sent, 'read')
@@ -317,7 +317,7 @@ test('the command line shows and forgets a person', async () => {
 })
 
 test.each([1, 3, 10, 40, 120])(
-  'a worker that dies at the %i. command is followed by another that forgets the rest',
+  'a worker that dies at command %i is followed by another that erases the rest',
   async (n) => {
     const { redis, tenant, config } = service
     const phone = String(491_520_991_000 + n)
@@ -346,7 +346,7 @@ test.each([1, 3, 10, 40, 120])(
   },
 )
 
-test('tombstones of an older secret are known, and end', async () => {
+test('tombstones under an older secret are recognized, and expire', async () => {
   const { redis } = service
   const old = createTombstones(redis, ['old'])
   const both = createTombstones(redis, ['new', 'old'])

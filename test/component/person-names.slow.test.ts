@@ -97,7 +97,7 @@ test.concurrent.each<[string, (who: { number: string; id: string }) => object]>(
     ({ number, id }) =>
       changed({ from: id.replace('DE.', '4915') }, { type: 'user_changed_number', wa_id: number, user_id: id }),
   ],
-])('%s teaches that a number and a user id are one person', async (_what, told) => {
+])('%s shows that a number and a user id are one person', async (_what, told) => {
   const who = somebody()
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.id])
   await bring(told(who))
@@ -128,7 +128,7 @@ const CHANGES: [string, (who: ReturnType<typeof somebody>) => [string, object]][
     ],
   ],
 ]
-test.concurrent.each(CHANGES)('%s moves what was said under the former user id', async (_what, told) => {
+test.concurrent.each(CHANGES)('%s moves what was stored under the old user id', async (_what, told) => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   const [field, value] = told(who)
@@ -137,7 +137,7 @@ test.concurrent.each(CHANGES)('%s moves what was said under the former user id',
   expect(await isOptedOut(who.nextId)).toBe(true)
 })
 
-test.concurrent('a name that a person has given themselves makes nobody else theirs', async () => {
+test.concurrent('a profile name made up by a person makes nobody else’s names theirs', async () => {
   const who = somebody()
   const other = somebody()
   const body = `User changed from ${other.id} to ${who.nextId} changed from ${who.id} to ${who.nextId}`
@@ -149,7 +149,7 @@ test.concurrent('a name that a person has given themselves makes nobody else the
   expect(await namesOf(service.redis, tenant.account, other.id)).toEqual([other.id])
 })
 
-test.concurrent('nothing is learned from a webhook about a number of another account, nor for it', async () => {
+test.concurrent('nothing is learned from a webhook about a number of another account, nor for that account', async () => {
   const who = somebody()
   const other = await service.addTenant({ defaultProvider: 'cloud-api' })
   await bring(reported({ recipient_id: who.number, recipient_user_id: who.id }), `${PHONE_NUMBER_ID}2`)
@@ -159,7 +159,7 @@ test.concurrent('nothing is learned from a webhook about a number of another acc
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.id])
 })
 
-test.concurrent('who has written STOP without a number gets no advertising by number', async () => {
+test.concurrent('a person who wrote STOP without a number gets no advertising by number', async () => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   expect(await isOptedOut(who.number)).toBe(false)
@@ -186,7 +186,7 @@ test.concurrent('who has written STOP without a number gets no advertising by nu
   expect((await readLedger(service.simulator.url)).filter(({ to }) => to === who.number)).toEqual([])
 })
 
-test.concurrent('a number that was passed on takes no window, cap or later word of its former owner along', async () => {
+test.concurrent('a number given to a new owner keeps no window, cap or later opt-out of the old one', async () => {
   const { redis } = service
   const who = somebody()
   const lane = tenant.cloudLane
@@ -217,7 +217,7 @@ test.concurrent('a window that was opened under one name is open under the other
   expect(shown.json().data).toMatchObject({ open: true })
 })
 
-test('a person is shown and forgotten under all names, and no report of an old message brings the names back', async () => {
+test('a person is shown and erased under all names, and no report about an old message brings the names back', async () => {
   const who = somebody()
   await bring(wrote({ from: who.number, from_user_id: who.id, text: 'by number' }))
   await bring(wrote({ from_user_id: who.id, text: 'by id' }))
@@ -245,7 +245,7 @@ test('a person is shown and forgotten under all names, and no report of an old m
   expect(await namesOf(service.redis, tenant.account, who.id)).toEqual([who.number, who.id])
 })
 
-test.concurrent('what was said under a user id of before holds also where its change is told after a report of a message', async () => {
+test.concurrent('data under an old user id still apply when the change is reported after a report about a message', async () => {
   const who = somebody()
   await bring(wrote({ from_user_id: who.id, text: 'STOP' }))
   await bring(reported({ recipient_id: who.number, recipient_user_id: who.nextId }))
@@ -254,7 +254,7 @@ test.concurrent('what was said under a user id of before holds also where its ch
   expect(await isOptedOut(who.number)).toBe(true)
 })
 
-test.concurrent('a person who was erased is known by all names again once they are sent another message', async () => {
+test.concurrent('an erased person is known by all names again once they are sent another message', async () => {
   const who = somebody()
   const { redis } = service
   const names = { recipient_id: who.number, recipient_user_id: who.id }
@@ -272,7 +272,7 @@ test.concurrent('a person who was erased is known by all names again once they a
   expect(await isOptedOut(who.number)).toBe(true)
 })
 
-test.concurrent('a stop that is written down while another name becomes known holds for that one as well', async () => {
+test.concurrent('an opt-out written while another name is being learned applies to that name as well', async () => {
   const { redis } = service
   const who = somebody()
   // Its script is known from now on.
@@ -302,7 +302,7 @@ const naming = fc.constantFrom('report', 'message', 'change of id')
 const standsAfter = (words: readonly { intent: string; second: number }[]): boolean =>
   [...words].sort((a, b) => a.second - b.second || (a.intent === 'STOP' ? 1 : -1)).at(-1)?.intent === 'STOP'
 
-test.concurrent('after STOP under any name no advertising leaves under any, in whatever order webhooks come', async () => {
+test.concurrent('after a STOP under any name no advertising leaves under any, in whatever order webhooks come', async () => {
   const { redis } = service
   let stops = 0
   const property = () =>
@@ -355,7 +355,7 @@ test.concurrent('after STOP under any name no advertising leaves under any, in w
   expect(stops).toBeGreaterThan(5)
 })
 
-test.concurrent('a name of a person whose other names outlasted it is known again once WhatsApp tells it again', async () => {
+test.concurrent('a person whose other names outlived one is known by that one again once WhatsApp reports it again', async () => {
   const { redis } = service
   const account = 902
   const people = Array.from({ length: 200 }, (_, i) => [`4915288${100_000 + i}`, `DE.88${100_000 + i}`])
@@ -383,7 +383,7 @@ test.concurrent('a name of a person whose other names outlasted it is known agai
   expect((await optedOutAmong(redis, account, [...half.map((each) => [each])])).size).toBe(2)
 })
 
-test.concurrent('names that many learn at the same moment are kept', async () => {
+test.concurrent('names that many learn at the same time are kept', async () => {
   const { redis } = service
   const account = 904
   const number = '4915266666666'
@@ -397,7 +397,7 @@ test.concurrent('names that many learn at the same moment are kept', async () =>
   for (const { names } of each) expect(await namesOf(redis, account, names[1] ?? '')).toEqual(names)
 })
 
-test.concurrent('names last while WhatsApp tells them again, however old they are', async () => {
+test.concurrent('names last as long as WhatsApp keeps reporting them, however old they are', async () => {
   const { redis } = service
   const account = 903
   const names = ['4915277777777', 'DE.777777']
@@ -415,7 +415,7 @@ test.concurrent('names last while WhatsApp tells them again, however old they ar
   expect(await days()).toEqual([400, 400])
 })
 
-test('names are sealed under the data key, and are found and sealed anew when there is another', async () => {
+test('names are sealed under the data key, and are found and sealed anew under a new one', async () => {
   const { redis } = service
   const [one, two] = ['first data key of thirty-two characters', 'second data key of thirty-two characters']
   const account = 900
@@ -438,7 +438,7 @@ test('names are sealed under the data key, and are found and sealed anew when th
   }
 })
 
-test('a person takes at most 40 bytes, and every one of many is found', async () => {
+test('a person takes at most 40 bytes, and each of many is found', async () => {
   const { redis } = service
   const account = 901
   const TOTAL = 5_000

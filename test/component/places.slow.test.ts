@@ -44,7 +44,7 @@ async function begin(total: number) {
   return playProduct(lives, life)
 }
 
-describe('everybody is sent to once', () => {
+describe('everybody is sent the message once', () => {
   test('when they are fed twice', async () => {
     const product = await begin(20)
     expect(await product.run()).toBe('done')
@@ -53,7 +53,7 @@ describe('everybody is sent to once', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 20, queued: 0 })
   })
 
-  test('when two workers serve the lane at the same time, and everybody is fed once more meanwhile', async () => {
+  test('when two workers serve the lane at the same time, while everybody is fed again', async () => {
     const product = await begin(60)
     product.answers((_to, nth) => (nth === 20 ? product.feed().then(() => ACCEPTED) : ACCEPTED))
     await product.feed()
@@ -62,7 +62,7 @@ describe('everybody is sent to once', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 60, queued: 0 })
   })
 
-  test('when the worker dies at any of its commands, or it is flagged', async () => {
+  test('when the worker dies at any of its commands; otherwise the message is flagged', async () => {
     const total = 5
     let isOver = false
     for (let commands = 0; !isOver; commands += 1) {
@@ -87,7 +87,7 @@ describe('everybody is sent to once', () => {
   })
 })
 
-test('messages of campaigns are claimed after three trips to Redis: to read, to ask, to claim', async () => {
+test('campaign messages are claimed after three trips to Redis: to read, to check, to claim', async () => {
   life = await lives.begin(40)
   await addPlaces(lives.redis, life.id, [{ from: 0, count: 40 }])
   const redis = connectWithRetry(lives.url)
@@ -121,7 +121,7 @@ test('messages of campaigns are claimed after three trips to Redis: to read, to 
   expect([claimed, trips]).toEqual([20, 3])
 })
 
-test('as many are in flight as there is room for, and no more', async () => {
+test('as many messages are in flight as there is room for, and no more', async () => {
   const product = await begin(60)
   const share = 10
   let inFlight = 0
@@ -141,7 +141,7 @@ test('as many are in flight as there is room for, and no more', async () => {
 })
 
 describe('at each message', () => {
-  test.each([1, 2, 3, 5, 7])('a pause of the lane at the %i. holds, and a resume sends to the others', async (at) => {
+  test.each([1, 2, 3, 5, 7])('a pause of the lane at message %i holds, and a resume reaches the others', async (at) => {
     const product = await begin(12)
     product.answers(async (_to, nth) => {
       if (nth === at) await lives.queues.pause(life.lane)
@@ -158,7 +158,7 @@ describe('at each message', () => {
   })
 
   test.each([1, 2, 3, 5, 7])(
-    'a pause of the campaign at the %i. holds at once, and a resume sends to the others',
+    'a pause of the campaign at message %i holds at once, and a resume reaches the others',
     async (at) => {
       const product = await begin(12)
       product.answers(async (_to, nth) => {
@@ -177,7 +177,7 @@ describe('at each message', () => {
     },
   )
 
-  test('none leaves when the lane was paused before', async () => {
+  test('no message leaves when the lane was paused before', async () => {
     const product = await begin(12)
     await lives.queues.pause(life.lane)
     expect(await product.run()).toBe('lane waits')
@@ -187,7 +187,7 @@ describe('at each message', () => {
     expect(product.sent.sort()).toEqual(phones(12))
   })
 
-  test('a cancellation holds at once, and the figures say so', async () => {
+  test('a cancellation takes effect at once, and the figures show it', async () => {
     const product = await begin(12)
     product.answers(async (_to, nth) => {
       if (nth === 4)
@@ -200,7 +200,7 @@ describe('at each message', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: length, cancelled: 12 - length })
   })
 
-  test('an erasure holds from then on, though its job has not begun, and is settled as cancelled', async () => {
+  test('an erasure takes effect before its job begins, and the message is settled as cancelled', async () => {
     const product = await begin(12)
     const { account } = await life.record()
     const [person = ''] = phones(1, 11)
@@ -223,7 +223,7 @@ describe('at each message', () => {
     return performance.now()
   }
 
-  test('an opt-out holds from its answer on', async () => {
+  test('an opt-out takes effect once it is answered', async () => {
     const product = await begin(20)
     const leftAt: number[] = []
     let answered: Promise<number> | undefined
@@ -241,7 +241,7 @@ describe('at each message', () => {
     expect(leftAt.length).toBeLessThan(20)
   })
 
-  test('an opt-out holds also for a worker that stood still after it had asked for opt-outs and before it claimed', async () => {
+  test('an opt-out also takes effect for a worker that stood still between its check of opt-outs and its claim', async () => {
     const product = await begin(3)
     const redis = connectWithRetry(lives.url)
     onTestFinished(() => redis.disconnect())
@@ -263,7 +263,7 @@ describe('at each message', () => {
     expect((await product.jobs()).length + ended.length).toBe(3)
   })
 
-  test('a pause of the lane while its list is slow to read holds before the first message', async () => {
+  test('a pause of the lane while its list is read slowly takes effect before the first message', async () => {
     const product = await begin(12)
     const { files } = lives.config
     const now = performance.now.bind(performance)
@@ -283,7 +283,7 @@ describe('at each message', () => {
     expect(product.sent).toEqual([])
   })
 
-  test('a list that cannot be read pauses the campaign, and nobody is left out afterwards', async () => {
+  test('an unreadable list pauses the campaign, and nobody is left out afterwards', async () => {
     const product = await begin(6)
     const unreadable = { ...lives.config.files, sizeOf: () => Promise.reject(new Error('gone')) }
     expect(await product.run({ files: unreadable })).toBe('done')
@@ -295,7 +295,7 @@ describe('at each message', () => {
     expect(product.sent.sort()).toEqual(phones(6))
   })
 
-  test('a stop of the worker leaves what it has not claimed, and another one goes on', async () => {
+  test('a worker that stops leaves what it has not claimed, and another one sends it', async () => {
     const product = await begin(12)
     const stop = new AbortController()
     product.answers((_to, nth) => {
@@ -309,7 +309,7 @@ describe('at each message', () => {
   })
 })
 
-describe('what cannot be sent now', () => {
+describe('a message that cannot be sent now', () => {
   test('waits in a job of its own when its recipient is in a cooldown, and the others are sent', async () => {
     const product = await begin(6)
     const [, second] = phones(2)
@@ -322,7 +322,7 @@ describe('what cannot be sent now', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 5, queued: 1 })
   })
 
-  test('waits while the provider is away: what was tried in jobs of its own, the others as they were', async () => {
+  test('waits while the provider is away: in its own job if it was tried, else as its place', async () => {
     const product = await begin(30)
     product.answers(() => ({ kind: 'never_left', cause: 'refused' }))
     expect(await product.run()).toBe('lane waits')
@@ -340,7 +340,7 @@ describe('what cannot be sent now', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 30, queued: 0 })
   })
 
-  test('ends failed when its own job is a dead letter', async () => {
+  test('ends as failed when its own job is a dead letter', async () => {
     const product = await begin(3)
     const [first] = life.messages
     const name = messageId(life.lane, first?.ulid ?? '')
@@ -349,7 +349,7 @@ describe('what cannot be sent now', () => {
     expect(await product.states()).toEqual(['failed', 'sent', 'sent'])
   })
 
-  test('ends failed when three workers have died that had read it alone, and the others are sent', async () => {
+  test('ends as failed when three workers died after reading it alone, and the others are sent', async () => {
     const product = await begin(3)
     await product.feed()
     // Nobody knows which of the three killed the first worker.
@@ -364,7 +364,7 @@ describe('what cannot be sent now', () => {
     expect(await deadLettersOn(lives.redis, life.lane)).toBe(1)
   })
 
-  test('waits while the files are away, and its campaign goes on by itself', async () => {
+  test('waits while the files cannot be read, and its campaign goes on by itself', async () => {
     const product = await begin(6)
     let asked = 0
     const { files } = lives.config
@@ -380,7 +380,7 @@ describe('what cannot be sent now', () => {
     expect((await life.describe()).state).toBe('running')
   })
 
-  test('expires where it waits, in the figures as well', async () => {
+  test('expires where it waits, also in the figures', async () => {
     const product = await begin(40)
     await campaignRecord(lives.redis, life.id).change({ resumed_at: 1 })
     expect(await product.run()).toBe('done')
@@ -393,7 +393,7 @@ describe('a message that waits as a place', () => {
   const first = () => life.messages[0] ?? { lane: 0, ulid: '' }
   const fed = () => campaignRecord(lives.redis, life.id).change({ next: life.total })
 
-  test('is found by its id from the moment that it was fed, and until its campaign is paused', async () => {
+  test('is found by its id from when it is fed until its campaign is paused', async () => {
     await begin(3)
     const look = () => findMessage(lives.redis, first(), Date.now(), lives.config)
     expect(await look()).toBeUndefined()
@@ -412,7 +412,7 @@ describe('a message that waits as a place', () => {
     expect((await life.describe()).progress).toMatchObject({ cancelled: 1, sent: 2 })
   })
 
-  test('is queued again by its id once its validity is over, and the others expire', async () => {
+  test('is requeued by its id once its validity is over, while the others expire', async () => {
     const product = await begin(3)
     await fed()
     expect(await requeueMessage(lives, first())).toMatchObject({ verdict: 'missing' })
@@ -435,7 +435,7 @@ describe('a message that waits as a place', () => {
   })
 })
 
-test('those without a state are fed, as many as there is room for', () => {
+test('recipients without a state are fed, as many as there is room for', () => {
   const states = Array.from('.xx..x.xx.', (state) => (state === '.' ? undefined : ('sent' as const)))
   const [one, two, three] = [
     { from: 0, count: 1 },

@@ -105,7 +105,7 @@ describe('campaigns that share a lane', () => {
     }
   }
 
-  test('get turns after what a worker has read by then, as if it had claimed it', async () => {
+  test('get their turns after what a worker has already read', async () => {
     const lane = world.newLane()
     const [first, late] = [await begin(lane), await begin(lane)]
     await feed(first, 0, 40)
@@ -125,7 +125,7 @@ describe('campaigns that share a lane', () => {
     portion: fc.integer({ min: 1, max: 20 }),
   })
 
-  test('get turn after turn while both have something there, whatever their sizes and whoever came first', async () => {
+  test('take turns while both have something waiting, whatever their sizes and whoever came first', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(player, { minLength: 2, maxLength: 3 }),
@@ -171,7 +171,7 @@ describe('campaigns that share a lane', () => {
     expect(Math.max(...counts) / Math.min(...counts)).toBeLessThanOrEqual(1.05)
   })
 
-  test('one that comes while another is left out has half of the lane, and not all until it has caught up', async () => {
+  test('one that joins while another is left out gets half of the lane, and the one left out catches up later', async () => {
     const lane = world.newLane()
     const [stuck, first, late] = [await begin(lane), await begin(lane), await begin(lane)]
     await feed(stuck, 0, 10)
@@ -200,7 +200,7 @@ describe('campaigns that share a lane', () => {
 })
 
 describe('a place', () => {
-  test('that is fed twice waits once, in its first turn', async () => {
+  test('that is fed twice waits once, in its first position', async () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 5)
@@ -210,7 +210,7 @@ describe('a place', () => {
     expect(await arePlacesWaiting(world.redis, id, [6, 7, 0])).toEqual([true, false, true])
   })
 
-  test('is taken by one worker, and is not read by another meanwhile', async () => {
+  test('is held by one worker, and not read by another meanwhile', async () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 4)
@@ -241,7 +241,7 @@ describe('a place', () => {
     )
   })
 
-  test.each(['pause', 'cancel'] as const)('leaves its lane in the step of the campaign: %s', async (move) => {
+  test.each(['pause', 'cancel'] as const)('leaves its lane in the same step as the campaign: %s', async (move) => {
     const lane = world.newLane()
     const [one, other] = [await begin(lane), await begin(lane)]
     await feed(one, 20, 30)
@@ -255,7 +255,7 @@ describe('a place', () => {
     expect(await placesOn(world.redis, lane)).toHaveLength(3)
   })
 
-  test('of a campaign that nobody can read is taken off the lane', async () => {
+  test('of an unreadable campaign is removed from the lane', async () => {
     const lane = world.newLane()
     const [one, other] = [await begin(lane), await begin(lane)]
     await feed(one, 0, 3)
@@ -267,7 +267,7 @@ describe('a place', () => {
 
   const jobOf = (run: number) => ({ ...audioJob(), class: 'campaign' as const, run })
 
-  test('is gone once its message has a job, in the same step', async () => {
+  test('is removed once its message has a job, in the same step', async () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 2)
@@ -281,7 +281,7 @@ describe('a place', () => {
     expect(await placesOn(world.redis, lane)).toEqual([placeName(id.number, 1)])
   })
 
-  test('is gone once its message has ended without a claim', async () => {
+  test('is removed once its message has ended without a claim', async () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 2)
@@ -290,7 +290,7 @@ describe('a place', () => {
     expect(await placesOn(world.redis, lane)).toEqual([placeName(id.number, 0)])
   })
 
-  test('that kills who reads it alone is found, and the others go on', async () => {
+  test('that kills whoever reads it alone is found, and the others go on', async () => {
     const lane = world.newLane()
     const id = await begin(lane)
     await feed(id, 0, 3)
@@ -308,7 +308,7 @@ describe('a place', () => {
   })
 })
 
-describe('what is next on a lane', () => {
+describe('what a worker reads next on a lane', () => {
   test.each([
     ['nothing else', 0, 0, 10],
     ['jobs of campaigns', 0, 20, 5],
@@ -317,7 +317,7 @@ describe('what is next on a lane', () => {
     ['an odd number left', 7, 20, 1],
     ['more transactional jobs than there is room for', 20, 20, 0],
   ])(
-    'is what transactional jobs leave, half of it places, beside %s',
+    'is half places of what transactional jobs leave over, beside %s',
     async (_jobs, transactional, ofCampaigns, count) => {
       const lane = world.newLane()
       const id = await begin(lane)
@@ -334,7 +334,7 @@ describe('what is next on a lane', () => {
     },
   )
 
-  test('is all jobs of campaigns where no place waits', async () => {
+  test('is only jobs of campaigns when no place waits', async () => {
     const lane = world.newLane()
     const ids = Array.from({ length: 12 }, () => messageId(lane, newId(lane).ulid))
     await world.queues.addMany(ids.map((id) => ({ id, payload: { ...audioJob(), class: 'campaign' as const } })))
@@ -343,7 +343,7 @@ describe('what is next on a lane', () => {
     )
   })
 
-  test('is of other campaigns when one is left out, however much of it waits before them', async () => {
+  test('is other campaigns when one is left out, however much of that one waits first', async () => {
     const lane = world.newLane()
     const [one, other] = [await begin(lane), await begin(lane)]
     await feed(one, 0, 2_000)

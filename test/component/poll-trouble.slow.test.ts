@@ -133,7 +133,7 @@ const damages: [string, (id: Id) => Promise<void>][] = [
   ],
 ]
 
-test.each(damages)('%s keeps none of its neighbours from being polled, and is put off', async (_name, damage) => {
+test.each(damages)('%s is postponed, and its neighbours are polled', async (_name, damage) => {
   const ids = await sentMessages(10)
   const [bad, ...neighbours] = ids
   if (!bad) throw new Error('no message')
@@ -148,7 +148,7 @@ test.each(damages)('%s keeps none of its neighbours from being polled, and is pu
   expect(logged.join()).not.toContain(SECRET_TEXT)
 })
 
-test('a message whose history does not say when it was sent is polled by the time of its acceptance', async () => {
+test('a message whose history has no time of sending is polled by the time of its acceptance', async () => {
   const [id] = await sentMessages(1, 600_000)
   if (!id) throw new Error('no message')
   await messageRecord(redis, id).change({ h: 'c5,AAAAAA' })
@@ -158,7 +158,7 @@ test('a message whose history does not say when it was sent is polled by the tim
   expect(asked.filter((each) => each === `up-${id.ulid}`)).toHaveLength(1)
 })
 
-test('a message that nobody has heard of for a day is polled no more, whatever its history says', async () => {
+test('a message without news for a day is no longer polled, whatever its history says', async () => {
   const [without, late] = await sentMessages(2, POLL_FOR_MS + 60_000)
   if (!without || !late) throw new Error('no message')
   await messageRecord(redis, without).change({ h: 'c5,AAAAAA' })
@@ -169,7 +169,7 @@ test('a message that nobody has heard of for a day is polled no more, whatever i
   expect(await pollsOn(redis, late.lane).timeOf(late.ulid)).not.toBeNull()
 })
 
-test('a lane whose server lacks its replicas is polled once it has them, and is no dead letter', async () => {
+test('a lane whose server lacks its replicas is polled once it has them, and becomes no dead letter', async () => {
   const ids = await sentMessages(2)
   const [first] = ids
   if (!first) throw new Error('no message')

@@ -168,7 +168,7 @@ test.concurrent('a campaign on one number leaves the reserve of another number o
   await service.reaches(id, 'done', 120_000)
 })
 
-test.concurrent('a sender that moves while its campaign runs is counted where it is, and nobody is missed or sent to twice', async () => {
+test.concurrent('a sender that changes its portfolio during a campaign is counted where it is, and nobody is missed or sent to twice', async () => {
   const { redis, tenant } = service
   const { portfolio, lane, started } = await newShop()
   /** Looks again at once: a campaign that waits for the limit does so every ten seconds. */
@@ -192,7 +192,7 @@ test.concurrent('a sender that moves while its campaign runs is counted where it
   expect([reached.length, new Set(reached).size]).toEqual([50, 50])
 })
 
-test.concurrent('a person who has written to the number lately does not count', async () => {
+test.concurrent('a person who wrote to the number recently does not count', async () => {
   const { lane, used, ready } = await newShop()
   const { tag, phones } = await service.addPeople(30)
   const nowMs = Date.now()
@@ -203,7 +203,7 @@ test.concurrent('a person who has written to the number lately does not count', 
   expect(await used()).toBe(10)
 })
 
-test.concurrent('what is refused does not count', async () => {
+test.concurrent('a refused message does not count', async () => {
   const { used, ready } = await newShop()
   const { tag, phones } = await service.addPeople(5)
   for (const phone of phones) answers.set(phone, () => graphError(400, 131026))
@@ -214,7 +214,7 @@ test.concurrent('what is refused does not count', async () => {
   expect(await used()).toBe(0)
 })
 
-test.concurrent('a person who has had enough gets no campaign message before that is over', async () => {
+test.concurrent('a capped person gets no campaign message before the cap is over', async () => {
   const { lane, portfolio, ready } = await newShop()
   const { tag, phones } = await service.addPeople(4)
   const [, capped = '', soonOver = ''] = phones

@@ -61,7 +61,7 @@ const verdicts = (answers: readonly RuleVerdict[]): string[] => answers.map(({ v
 const transactional = { isMarketing: false, isCampaign: false }
 
 describe('the budget', () => {
-  test('leaves the reserve to transactional messages, and lets both wait until the oldest are freed', async () => {
+  test('leaves the reserve to transactional messages, and makes both wait until the oldest are freed', async () => {
     const first = await ask(people(0, 50), START)
     expect(verdicts(first)).toEqual([...Array(18).fill('ok'), ...Array(32).fill('portfolio_limit')])
     expect(first[0]).toEqual({ verdict: 'ok', counted: true })
@@ -92,7 +92,7 @@ describe('the budget', () => {
     expect(verdicts(await ask([askOf(1), askOf(2)], START + DAY))).toEqual(['ok', 'portfolio_limit'])
   })
 
-  test('frees a person 10 to 20 s after their 24 hours, not before', async () => {
+  test('frees a person 10 to 20 s after their 24 hours, not earlier', async () => {
     await ask([askOf(1)], START + 9_999)
     expect(await used(START + DAY + 19_999)).toBe(1)
     expect(await used(START + DAY + 20_000)).toBe(0)
@@ -100,7 +100,7 @@ describe('the budget', () => {
     expect(await used(START + 9 * DAY)).toBe(0)
   })
 
-  test('gives back who was not written to, but not whom another message was let out to meanwhile', async () => {
+  test('refunds a person who was not written to, unless another message was let through meanwhile', async () => {
     const [one, two] = [askOf(1), askOf(2)]
     await ask([one, two], START)
     await refundCount(redis, owner, { ...one, counted: true }, { nowMs: START + SECOND })
@@ -113,7 +113,7 @@ describe('the budget', () => {
     expect(await used(START + 3 * DAY)).toBe(0)
   })
 
-  test('counts anew who was let out to once more while nobody knew what had become of the first message', async () => {
+  test('counts a person again who is let through once more while the outcome of the first message is unknown', async () => {
     // As after a worker died: nothing is known of the first one, and the second may be the one that counts.
     await ask([askOf(1), askOf(2)], START)
     await commitCount(redis, owner, [person(2)], { nowMs: START })
@@ -123,7 +123,7 @@ describe('the budget', () => {
     expect(await used(START + DAY + HOUR + 20 * SECOND)).toBe(0)
   })
 
-  test('asks nobody without a limit, and again when there is one', async () => {
+  test('is not counted without a limit, and again once there is one', async () => {
     owner.portfolio.dailyLimit = null
     expect(await ask([askOf(1)], START)).toEqual([{ verdict: 'ok' }])
     owner.portfolio.dailyLimit = 1
@@ -134,7 +134,7 @@ describe('the budget', () => {
     expect(await used(START)).toBe(2)
   })
 
-  test('is never over in any 24 hours, and exact at every reading, over days of people, repeats and refunds', async () => {
+  test('is never exceeded in any 24 hours, and exact at every reading, over days of people, repeats and refunds', async () => {
     owner.portfolio.dailyLimit = 200
     let random = 7
     const below = (n: number): number => {
@@ -223,7 +223,7 @@ describe('the budget', () => {
 })
 
 describe('a cap', () => {
-  test('keeps marketing from the person until it ends, of all numbers of the portfolio; the later time wins', async () => {
+  test('keeps marketing from a person until it ends, for all numbers of the portfolio; the later end wins', async () => {
     const now = Date.now()
     expect(await cap(redis, owner, person(1), { forMs: DAY, nowMs: now })).toBe(now + DAY)
     await cap(redis, { ...owner, lane: 2 }, person(1), { forMs: DAY, atMs: now - 23 * HOUR, nowMs: now })
@@ -237,7 +237,7 @@ describe('a cap', () => {
     expect(verdicts(await ask([askOf(1)], now + DAY))).toEqual(['ok'])
   })
 
-  test('of a sender without a portfolio is its own', async () => {
+  test('of a sender without a portfolio applies to that sender alone', async () => {
     await cap(redis, { lane: 7 }, person(1), { forMs: DAY })
     expect(verdicts(await checkProviderRules(redis, { lane: 7 }, [askOf(1)], { mostHeld: 100 }))).toEqual([
       'person_capped',
@@ -247,7 +247,7 @@ describe('a cap', () => {
 })
 
 describe('held messages', () => {
-  test('let so many campaign messages out at once while one is held; others leave, and all do afterwards', async () => {
+  test('let only so many campaign messages leave while one is held; others leave, and all do afterwards', async () => {
     const now = Date.now()
     owner.portfolio.dailyLimit = null
     expect(await ask(people(0, 5), now, 3)).toEqual(Array(5).fill({ verdict: 'ok' }))
@@ -279,7 +279,7 @@ describe('held messages', () => {
     }
   })
 
-  test('have their places for a day at most, and those in flight for minutes', async () => {
+  test('keep their places for a day at most, and those in flight for minutes', async () => {
     owner.portfolio.dailyLimit = null
     const now = Date.now()
     await keepHeldPlace(redis, owner, 'held')

@@ -57,7 +57,7 @@ test.each<[string, object]>([
   expect((await ask(one, 'POST', '/admin/portfolios', body)).status).toBe(400)
 })
 
-test('is neither seen, changed, removed nor joined from another account', async () => {
+test('cannot be read, changed, removed or joined from another account', async () => {
   const { id } = await create(one, { name: 'Private' })
   for (const [method, body] of [['GET'], ['PATCH', { name: 'Mine' }], ['DELETE']] as const) {
     expect((await ask(two, method, `/admin/portfolios/${id}`, body)).status).toBe(404)

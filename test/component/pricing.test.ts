@@ -59,7 +59,7 @@ async function pricingOf({ lane, ulid }: MessageId): Promise<unknown> {
   return shown.parse(answer.json()).data.pricing
 }
 
-test('a message shows null until WhatsApp says something of its price, and then that', async () => {
+test('a message shows null until WhatsApp reports a price, and then that price', async () => {
   const id = await claimed()
   expect(await pricingOf(id)).toBeNull()
   await bring(status(id, 'sent', MARKETING))
@@ -70,7 +70,7 @@ test('a message shows null until WhatsApp says something of its price, and then 
   expect(await pricingOf(id)).toEqual(FREE)
 })
 
-test('the last one by WhatsApp’s own time counts, in whatever order and how often they come', async () => {
+test('the latest price by WhatsApp’s time counts, in whatever order and however often they come', async () => {
   const said = [
     ['sent', MARKETING, NOW_S - 9],
     ['delivered', { ...MARKETING, tier: 'A' }, NOW_S - 5],
@@ -93,7 +93,7 @@ test('the last one by WhatsApp’s own time counts, in whatever order and how of
   }
 })
 
-test('of one second the later status counts; of another attempt of the message it counts as well', async () => {
+test('within one second the later status counts, and across attempts the later time', async () => {
   const id = await claimed()
   await bring(status(id, 'delivered', FREE), status(id, 'sent', MARKETING))
   expect(await pricingOf(id)).toEqual(FREE)
@@ -105,14 +105,14 @@ test.each([
   ['no object', 'PMP'],
   ['null', null],
   ['a list', [1]],
-])('%s in its place does not keep the status from being taken', async (_what, pricing) => {
+])('a status is accepted with %s in place of the price', async (_what, pricing) => {
   const id = await claimed()
   await bring(status(id, 'delivered', pricing))
   expect(await pricingOf(id)).toBeNull()
   expect((await readMessage(service.redis, id))?.state).toBe('delivered')
 })
 
-test('after its person was erased the usual words stay, and nothing else', async () => {
+test('after the person was erased only the known labels stay', async () => {
   for (const [to, when] of [
     ['491700000071', 'before'],
     ['491700000072', 'after'],
@@ -134,7 +134,7 @@ test('after its person was erased the usual words stay, and nothing else', async
   }
 })
 
-test('a campaign’s export has it, and so have events of what was sent, delivered and read', async () => {
+test('a campaign’s export has the price, and so have events of what was sent, delivered and read', async () => {
   const events = await service.tenant.key('events')
   await service.request('GET', '/events', undefined, events)
   const { tag } = await service.addPeople(3)
@@ -170,7 +170,7 @@ test('a campaign’s export has it, and so have events of what was sent, deliver
   }
 })
 
-test('a word for its state that nobody knows is kept with the message, and shown', async () => {
+test('an unknown state is kept with the message and shown', async () => {
   const id = await claimed()
   await recordStatus(service.redis, id, 'AAAAAA', 'sent', { providerId: 'wamid.w', word: 'paused' })
   const answer = await service.request('GET', `/messages/${messageId(id.lane, id.ulid)}`)

@@ -43,7 +43,7 @@ const add = (number: string, baseUrl: string, env: Record<string, string>, ...mo
 const PARTNER = ['--provider', 'partner-api']
 const PRODUCTION = { LANEWAY_ENV: 'production' }
 
-test('a provider with plain http is refused where a sender is added or changed, and one with https is taken', async () => {
+test('a provider over plain http is refused when a sender is added or changed, one over https is accepted', async () => {
   const refused = await add('+447700900001', 'http://provider.example', PRODUCTION, ...PARTNER)
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('begins with https:// in production') })
   expect((await cli({}, 'senders', 'list', '--json')).stdout.trim()).toBe('[]')
@@ -55,7 +55,7 @@ test('a provider with plain http is refused where a sender is added or changed, 
   await checkData({ ...NO_KEYS, production: true, cloudApi: NO_SECRETS }, redis.url, silentLog)
 })
 
-test('a start in production names the senders with plain http, and those whose webhooks nothing verifies', async () => {
+test('a start in production names senders over plain http, and those whose webhooks are not verified', async () => {
   const plain = JSON.parse((await add('+447700900002', 'http://provider.example', {}, ...PARTNER, '--json')).stdout).id
   const cloud = ['--provider', 'cloud-api', '--phone-number-id', '1001', '--json']
   const deaf = JSON.parse((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
@@ -68,7 +68,7 @@ test('a start in production names the senders with plain http, and those whose w
   await start(false)
 })
 
-test('a sender on cloud-api is added in production only when something verifies its webhooks', async () => {
+test('a sender on cloud-api is added in production only when its webhooks can be verified', async () => {
   const addCloud = (env: Record<string, string>, id: string) =>
     add(`+4477009000${id}`, 'https://graph.example', env, '--provider', 'cloud-api', '--phone-number-id', id)
   const refused = await addCloud(PRODUCTION, '51')
@@ -81,7 +81,7 @@ test('a sender on cloud-api is added in production only when something verifies 
   expect((await addCloud(PRODUCTION, '54')).code).toBe(0)
 })
 
-test('a start in production goes on when the record of a sender is broken, and the log says which', async () => {
+test('a start in production continues when the record of a sender is broken, and logs which', async () => {
   const added = await add('+447700900061', 'https://provider.example', {}, ...PARTNER, '--json')
   const id = Number(JSON.parse(added.stdout).id)
   const connection = connectWithRetry(redis.url)

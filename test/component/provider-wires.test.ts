@@ -83,7 +83,7 @@ const cloud = cloudApi(agent, opaqueIds, 'v25.0')
 const partner = partnerApi(agent)
 
 describe('on cloud-api', () => {
-  test('a message leaves as the Graph API takes it, with our id signed in the opaque field', async () => {
+  test('a message leaves in the form of the Graph API, with our id signed in the opaque field', async () => {
     await send(cloud)
     expect(got).toMatchObject({ method: 'POST', path: '/up/v25.0/10654%2F..%2Fx/messages' })
     expect(got?.headers).toMatchObject({ authorization: 'Bearer tok/en', 'content-type': 'application/json' })
@@ -101,7 +101,7 @@ describe('on cloud-api', () => {
     ['https://shop.example/a%2Fb.pdf', undefined],
     ['https://shop.example/%E0%A4%A.pdf', '%E0%A4%A.pdf'],
     [`https://shop.example/${'x'.repeat(240)}.pdf`, undefined],
-  ])('a document %s without a name has the one of its link: %s', async (link, filename) => {
+  ])('a document %s without a name gets the one of its link: %s', async (link, filename) => {
     await send(cloud, { type: 'document', document: { link } })
     expect(got?.body.document).toEqual({ link, ...(filename !== undefined && { filename }) })
     const parameters = [{ type: 'document', document: { link } }]
@@ -112,7 +112,7 @@ describe('on cloud-api', () => {
     })
   })
 
-  test('a document keeps the name that it was given, and has none on the wire of a partner that did not ask', async () => {
+  test('a document keeps the name that it was given, and gets none on the wire of a partner that did not ask', async () => {
     const link = 'https://shop.example/7.pdf'
     await send(cloud, { type: 'document', document: { link, filename: 'Invoice.pdf' } })
     expect(got?.body.document).toEqual({ link, filename: 'Invoice.pdf' })
@@ -120,7 +120,7 @@ describe('on cloud-api', () => {
     expect(got?.body.document).toEqual({ link })
   })
 
-  test('kinds of a template are lower case, texts stay as they are', async () => {
+  test('types in a template are in lower case, texts stay as they are', async () => {
     await send(cloud, template)
     expect(got?.body.template).toEqual({
       name: 'flash_sale',
@@ -139,7 +139,7 @@ describe('on cloud-api', () => {
     })
   })
 
-  test('what is given to a flow stays as it is, whatever its fields are called', async () => {
+  test('the data for a flow stays as it is, whatever its fields are called', async () => {
     const data = { type: 'Table For TWO', sub_type: 'A' }
     const parameters = [{ type: 'action', action: { flow_token: 'T', flow_action_data: data } }]
     const components = [{ type: 'BUTTON', sub_type: 'FLOW', index: '0', parameters }]
@@ -182,12 +182,12 @@ describe('on cloud-api', () => {
     ['an error without a code', 400, graphError({}), { readable: false, code: undefined }],
     ['an error of a proxy', 403, '{"error":{"code":403,"message":"Forbidden"}}', { readable: false, code: undefined }],
     ['a page', 502, '<html>Bad Gateway</html>', { kind: 'answered', status: 502, readable: false }],
-  ])('%s (%i) is read', async (_name, status, body, expected) => {
+  ])('%s (%i) is parsed', async (_name, status, body, expected) => {
     answer = { status, body }
     expect(await send(cloud)).toMatchObject(expected)
   })
 
-  test('Retry-After comes along', async () => {
+  test('Retry-After is returned', async () => {
     answer = { status: 429, body: graphError({ code: 130429 }), headers: { 'retry-after': '3' } }
     expect(await send(cloud)).toMatchObject({ code: 130429, retryAfterMs: 3_000 })
   })
@@ -235,13 +235,13 @@ describe.each([
     [{ state: 'paused' }, '{"state":"paused"}'],
     [`${'x'.repeat(100)}`, 'x'.repeat(64)],
     [`${'x'.repeat(63)}🎉`, 'x'.repeat(63)],
-  ])('that calls its state %j is told with that word, if nobody knows it', async (message_status, word) => {
+  ])('with the state %j is reported with that word if it is unknown', async (message_status, word) => {
     const end = await sendTo(NUMBER, { messages: [{ id: 'wamid.1', message_status }] })
     expect(end.kind).toBe('accepted')
     expect('word' in end ? end.word : undefined).toBe(word)
   })
 
-  test('says by what other names WhatsApp knows the person', async () => {
+  test('returns the other names by which WhatsApp knows the person', async () => {
     const known = async (to: string, contact: object) => {
       const end = await sendTo(to, { contacts: [contact], messages: [{ id: 'wamid.1' }] })
       return 'knownAs' in end ? end.knownAs : undefined
@@ -268,7 +268,7 @@ describe.each([
     ['another number', NUMBER, { input: '+491700000002', wa_id: '491700000002' }],
     ['a user id instead', NUMBER, { input: USER, user_id: USER }],
     ['another user id', USER, { input: 'DE.other', user_id: 'DE.other' }],
-  ])('that names %s proves nothing, and its connection is not used again', async (_what, to, contact) => {
+  ])('for %s proves nothing, and its connection is not used again', async (_what, to, contact) => {
     await sendTo(NUMBER, { messages: [{ id: 'wamid.1' }] })
     const before = got?.port
     const ghost = { contacts: [contact], messages: [{ id: 'wamid.GHOST' }] }
@@ -280,7 +280,7 @@ describe.each([
 })
 
 describe('on partner-api', () => {
-  test('a service message leaves as the interface has it, with our id as Idempotency-Key', async () => {
+  test('a service message leaves in the form of the interface, with our id as Idempotency-Key', async () => {
     await send(partner)
     expect(got).toMatchObject({ method: 'POST', path: '/up/sendservicemessages/sendmessages' })
     expect(got?.headers['idempotency-key']).toBe(ID)
@@ -293,7 +293,7 @@ describe('on partner-api', () => {
     })
   })
 
-  test('a template leaves with its sender and campaign, and kinds of media in capitals', async () => {
+  test('a template leaves with its sender and campaign, and types of media in capitals', async () => {
     await send(partner, template, 'spring')
     expect(got).toMatchObject({ path: '/up/chatappbusiness/send-templated-message' })
     expect(got?.body).toMatchObject({ sender: '4917000001', campaign_id: 'spring', type: 'template' })
@@ -326,7 +326,7 @@ describe('on partner-api', () => {
     ['the other flag', 401, '{"success":false,"message":"No."}', { readable: true, code: undefined, text: 'No.' }],
     ['an error of a proxy', 403, '{"message":"Forbidden"}', { readable: false, text: undefined }],
     ['a page', 502, '<html>', { status: 502, readable: false }],
-  ])('%s (%i) is read', async (_name, status, body, expected) => {
+  ])('%s (%i) is parsed', async (_name, status, body, expected) => {
     answer = { status, body }
     expect(await send(partner)).toMatchObject(expected)
   })
@@ -367,7 +367,7 @@ describe('on partner-api', () => {
     ['not its own message', 404, refusal({ code: 'not_found' }), { kind: 'no_answer', cause: 'http_404' }],
     ['garbage', 200, 'OK', { kind: 'no_answer', cause: 'http_200' }],
     ['trouble', 503, told('failed'), { kind: 'no_answer', cause: 'http_503' }],
-  ])('a status poll that finds %s (%i) is read', async (_name, status, body, expected) => {
+  ])('a status poll that returns %s (%i) is parsed', async (_name, status, body, expected) => {
     answer = { status, body }
     expect(await partner.poll?.(sender, 'msg_1', LIMIT_MS)).toEqual(expected)
     expect(got).toMatchObject({
@@ -379,7 +379,7 @@ describe('on partner-api', () => {
   test.each([
     ['x'.repeat(10_000), 500],
     [`${'x'.repeat(499)}🎉`, 499],
-  ])('a status poll that finds more words than a record should hold keeps the first of them', async (words, kept) => {
+  ])('a status poll with a longer text than a record should hold keeps its beginning', async (words, kept) => {
     answer = { status: 200, body: told('failed', words) }
     const end = await partner.poll?.(sender, 'msg_1', LIMIT_MS)
     expect(end).toMatchObject({ kind: 'status', problem: { code: 'failed', sentence: 'x'.repeat(kept) } })
@@ -387,7 +387,7 @@ describe('on partner-api', () => {
 
   const codes = Object.entries(CHAT_ERRORS)
   test.each(codes)(
-    'code %s is found in the sentence of an upstream, whatever numbers stand around it',
+    'code %s is found in the sentence of an upstream, whatever other numbers surround it',
     (code, error) => {
       const { title, details } = error
       const known = codeEntry(Number(code)).means
@@ -408,11 +408,11 @@ describe('on partner-api', () => {
     ['Failed with code 131053', '131053'],
     ['A code that nobody has listed (code 139999)', '139999'],
     ['No number', undefined],
-  ])('%j names the code %s', (sentence, code) => {
+  ])('%j contains the code %s', (sentence, code) => {
     expect(codeIn(sentence)).toBe(code)
   })
 
-  test('a status poll without an answer says so', async () => {
+  test('a status poll without an answer is reported as such', async () => {
     const away = { ...sender, baseUrl: 'http://127.0.0.1:1' }
     expect(await partner.poll?.(away, 'msg_1', LIMIT_MS)).toEqual({ kind: 'no_answer', cause: 'refused' })
   })
@@ -421,11 +421,11 @@ describe('on partner-api', () => {
 describe('the opaque id', () => {
   const written = opaqueIds.sign(ID, 'ABC123')
 
-  test('brings back the message and the attempt', () => {
+  test('contains the message and the attempt', () => {
     expect(opaqueIds.verify(written)).toEqual({ id: ID, attempt: 'ABC123' })
   })
 
-  test('is refused when any character of it is another one', () => {
+  test('is refused when any of its characters is changed', () => {
     for (let at = 0; at < written.length; at += 1) {
       const other = written[at] === 'A' ? 'B' : 'A'
       expect(opaqueIds.verify(`${written.slice(0, at)}${other}${written.slice(at + 1)}`), `at ${at}`).toBeUndefined()

@@ -47,7 +47,7 @@ async function shownBeforeItsTime(ms: number, act: () => Promise<unknown> = asyn
 }
 
 describe('a message with send_at', () => {
-  test('waits until then, also through a restart of the worker, and tells it before and after', async () => {
+  test('waits until then, also across a restart of the worker, and shows its time before and after', async () => {
     const { id, send_at, waiting } = await shownBeforeItsTime(3_000)
     expect(waiting).toMatchObject({ state: 'queued', send_at, waits: { why: 'send_at', until: send_at } })
     expect(Date.parse(waiting.valid_until ?? '')).toBe(Date.parse(send_at) + DAY)
@@ -67,7 +67,7 @@ describe('a message with send_at', () => {
     expect(await shown(id)).toMatchObject({ state: 'cancelled', send_at, waits: null })
   })
 
-  test('waits for its lane as well when that is paused at its time, and leaves once it goes on', async () => {
+  test('also waits for its lane when that is paused at its time, and leaves once it is resumed', async () => {
     const { partnerLane: lane } = tenant
     const admin = await tenant.apiWith('admin')
     expect((await admin.post(`/admin/lanes/${lane}/pause`)).status).toBe(200)
@@ -85,7 +85,7 @@ describe('a message with send_at', () => {
     expect(await taken()).toBe(1)
   })
 
-  test('does not leave before its time when its lane was paused and went on meanwhile', async () => {
+  test('does not leave early when its lane was paused and resumed meanwhile', async () => {
     const { partnerLane: lane } = tenant
     const admin = await tenant.apiWith('admin')
     const { id, send_at, waiting } = await shownBeforeItsTime(2_500, async () => {
@@ -97,7 +97,7 @@ describe('a message with send_at', () => {
     expect(entry?.at_ms).toBeGreaterThanOrEqual(Date.parse(send_at))
   })
 
-  test('is valid from its time on when it is queued again, not from now', async () => {
+  test('is valid from its time on when it is requeued, not from now', async () => {
     const send_at = inMs(3 * DAY)
     const id = acknowledgedId(await send({ send_at }))
     for (const act of ['cancel', 'requeue']) {
@@ -108,7 +108,7 @@ describe('a message with send_at', () => {
     expect(Date.parse(again.valid_until ?? '')).toBe(Date.parse(send_at) + DAY)
   })
 
-  test('may stand in a batch beside one that leaves at once', async () => {
+  test('may be in a batch with one that leaves at once', async () => {
     const { api_key: _, ...now } = audioTo('+491700000002')
     const batch = [now, { ...now, send_at: inMs(DAY) }, { ...now, send_at: inMs(-1_000) }]
     const { json } = await tenant.api.post('/messages/batch', { messages: batch })
@@ -134,7 +134,7 @@ describe('a message with send_at', () => {
 })
 
 describe('a person without a number', () => {
-  test('is written to by user id on cloud-api, and found by it', async () => {
+  test('is written to and found by user id on cloud-api', async () => {
     const answer = await send({ to: USER }, cloud)
     expect(answer.body).toMatchObject({ contacts: [{ input: USER, wa_id: USER }] })
     const id = acknowledgedId(answer)

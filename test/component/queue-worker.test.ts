@@ -32,7 +32,7 @@ function machineIsOff(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms)
 }
 
-test('the BullMQ that is tested is the one that is meant', async () => {
+test('the tested BullMQ is the intended one', async () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   const queue = openBullQueue(redis, 'version', 'test')
   // npm run test:bullmq puts another in the place of the pinned one.
@@ -102,7 +102,7 @@ describe.each([
       }
     }))
 
-  test('a job that is put off runs again after its wait', () =>
+  test('a job that is delayed again runs after its delay', () =>
     withWorker({ waitMs: WAIT_MS }, idle, async (queue, _worker, began) => {
       machineIsOff(skew)
       await queue.add('one', {})
@@ -116,7 +116,7 @@ describe.each([
       expect(second - first).toBeLessThan(WAIT_MS + SOON_MS)
     }))
 
-  test('a job that has ended did so by Redis', () =>
+  test('the end of a job is dated by Redis', () =>
     withWorker({}, idle, async (queue) => {
       machineIsOff(skew)
       const before = await redisNowMs(redis)
@@ -129,7 +129,7 @@ describe.each([
     }))
 })
 
-test('a clock that is set back while a job runs takes no lock from its worker', async () => {
+test('a clock set back while a job runs does not cost its worker the lock', async () => {
   const { open: end, opened: ended } = gate()
   // A lock lives for long, since the machine may stand still, and is renewed often all the same.
   const setIntervalOf = globalThis.setInterval
@@ -153,7 +153,7 @@ test('a clock that is set back while a job runs takes no lock from its worker', 
   )
 })
 
-test('a worker whose concurrency is lowered while more is in hand goes on at once when that ends, one at a time', async () => {
+test('a worker whose concurrency is lowered below what it runs goes on once that ends, one job at a time', async () => {
   let [running, together] = [0, 0]
   const { open: end, opened: ended } = gate()
   await withWorker(
@@ -183,7 +183,7 @@ test('a worker whose concurrency is lowered while more is in hand goes on at onc
 test.each([
   ['done', false],
   ['left out when that fails', true],
-])('the look for lost jobs comes after what is to be done before it, and is %s', async (_how, fails) => {
+])('the check for lost jobs runs after its preparation, and is %s', async (_how, fails) => {
   const looksBefore: boolean[] = []
   const looks = (queue: Queue) => besideJobsOf(redis, queue).look.isThere()
   const settings: Settings = (queue) => ({
@@ -203,7 +203,7 @@ test.each([
   })
 })
 
-describe.concurrent('a job that Redis gets in the way of is run again, and never kept as failed', () => {
+describe.concurrent('a job that is disturbed by Redis is run again, and never kept as failed', () => {
   const refusal = replyError('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.')
 
   /** Has Redis refuse what `trouble` does to the job of the first run; resolves to how often the job ran. */
@@ -246,7 +246,7 @@ describe.concurrent('a job that Redis gets in the way of is run again, and never
     })
   }
 
-  test('when it refuses what the job does', async () => {
+  test('when Redis refuses what the job does', async () => {
     expect(
       await runs(async () => {
         throw refusal
@@ -254,7 +254,7 @@ describe.concurrent('a job that Redis gets in the way of is run again, and never
     ).toBe(2)
   })
 
-  test('when it refuses to put the job off', async () => {
+  test('when Redis refuses to delay the job', async () => {
     expect(
       await runs(async (job) => {
         refuse(job, 'moveToDelayed', 2)
@@ -263,7 +263,7 @@ describe.concurrent('a job that Redis gets in the way of is run again, and never
     ).toBe(2)
   })
 
-  test('when it refuses to write down that the job is done', async () => {
+  test('when Redis refuses to record that the job is done', async () => {
     expect(
       await runs(async (job) => {
         refuse(job, 'moveToCompleted', 1)

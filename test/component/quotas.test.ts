@@ -65,7 +65,7 @@ const batch = (tenant: Tenant, count: number) => {
   return call('POST', '/messages/batch', tenant.apiKey, body, 'application/json')
 }
 
-test('an account may have so many messages waiting, and not one more of those that come one after the other', async () => {
+test('an account may have only so many messages waiting, and of requests in a row not one more is accepted', async () => {
   const tenant = await tenantWith('limit.waiting', 3)
   const statuses: number[] = []
   for (let n = 0; n < 5; n += 1) statuses.push((await send(tenant)).status)
@@ -75,7 +75,7 @@ test('an account may have so many messages waiting, and not one more of those th
   expect(codeOf({ json: await refused.json() })).toBe('too_many_waiting')
 })
 
-test('many that come at once to two producers get past the limit by no more than one producer’s share', async () => {
+test('many requests at once to two producers exceed the limit by no more than one producer’s share', async () => {
   const tenant = await tenantWith('limit.waiting', 20)
   const answers = await Promise.all(
     Array.from({ length: 200 }, (_, n) => send(tenant, n % 2 === 0 ? service.url : second.url)),
@@ -86,7 +86,7 @@ test('many that come at once to two producers get past the limit by no more than
   expect((await send(tenant)).status).toBe(429)
 })
 
-test('a batch is taken whole or refused whole, a template and a campaign’s class count alike, and a repeat is no new one', async () => {
+test('a batch is accepted or refused whole, templates and messages of class campaign count alike, and a repeat does not count', async () => {
   const tenant = await tenantWith('limit.waiting', 10)
   expect((await batch(tenant, 8)).status).toBe(200)
   const refused = await batch(tenant, 3)
@@ -104,7 +104,7 @@ test('a batch is taken whole or refused whole, a template and a campaign’s cla
   expect(template.status).toBe(429)
 })
 
-test('an account at its limit leaves another one alone, and a limit of 0 is none', async () => {
+test('an account at its limit does not affect another one, and a limit of 0 means none', async () => {
   const tenant = await tenantWith('limit.waiting', 1)
   await send(tenant)
   expect((await send(tenant)).status).toBe(429)
@@ -121,7 +121,7 @@ const draft = (tenant: Tenant, recipients: object = { rows: {} }, url = service.
   return call('POST', '/campaigns', tenant.apiKey, body, 'application/json', url)
 }
 
-test('an account may have so many drafts however many come at once, and has room again once one is cancelled', async () => {
+test('an account may have only so many drafts however many come at once, and has room again once one is cancelled', async () => {
   const tenant = await tenantWith('limit.drafts', 3)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => draft(tenant, undefined, n % 2 === 0 ? service.url : second.url)),
@@ -139,7 +139,7 @@ test('an account may have so many drafts however many come at once, and has room
 const upload = (tenant: Tenant, id: string, bytes: number) =>
   call('POST', `/campaigns/${id}/rows`, tenant.apiKey, `phone\n${'1'.repeat(bytes - 6)}`, 'text/csv')
 
-test('rows of an account have so many bytes in all; rows that replace others count in their place', async () => {
+test('the rows of an account have a limit of bytes in total; an upload that replaces another counts in its place', async () => {
   const tenant = await tenantWith('limit.rows_bytes', 1_000)
   const ids = await Promise.all([draft(tenant), draft(tenant)])
   const [one = '', other = ''] = ids.map(({ json }) => String(json.data.id))
@@ -155,7 +155,7 @@ test('rows of an account have so many bytes in all; rows that replace others cou
   await expect.poll(async () => (await upload(tenant, other, 600)).status).toBe(200)
 })
 
-test('of uploads for a campaign at the same moment, the one that is taken counts', async () => {
+test('of simultaneous uploads for a campaign, only the accepted one counts', async () => {
   const tenant = await tenantWith('limit.rows_bytes', 1_000_000)
   const { json } = await draft(tenant)
   const id = parseCampaignId(String(json.data.id))
@@ -185,7 +185,7 @@ async function uploadFile(tenant: Tenant, key: string, bytes: number, url = serv
   return call('POST', `${GALLERY}/files`, key, form, undefined, url)
 }
 
-test('a gallery has so many bytes however many files come at once, with those in its trash', async () => {
+test('a gallery has a limit of bytes however many files come at once, including its trash', async () => {
   const tenant = await tenantWith('limit.gallery_bytes', 1_000)
   const key = await tenant.key('gallery')
   const answers = await Promise.all(
@@ -202,7 +202,7 @@ test('a gallery has so many bytes however many files come at once, with those in
   expect((await uploadFile(tenant, key, 1)).status).toBe(409)
 })
 
-test('an account has so many contacts, and those that it has already can still be changed and imported again', async () => {
+test('an account has a limit of contacts, and existing ones can still be changed and imported again', async () => {
   const tenant = await tenantWith('limit.contacts', 3)
   const key = await tenant.key('contacts:write')
   const rows = (...ends: number[]) => `phone,name\n${ends.map((end) => `+44770090010${end},Ada`).join('\n')}\n`
@@ -216,7 +216,7 @@ test('an account has so many contacts, and those that it has already can still b
   expect([one.status, codeOf(one)]).toEqual([409, 'too_many_contacts'])
 })
 
-test('a limit that is taken back is the installation’s again', async () => {
+test('an account whose own limit is removed has that of the installation again', async () => {
   const { account } = await tenantWith('limit.contacts', 3)
   expect((await findAccount(service.redis, account))?.['limit.contacts']).toBe(3)
   await setAccountSettings(service.redis, account, { 'limit.contacts': null })

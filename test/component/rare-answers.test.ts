@@ -36,7 +36,7 @@ test.each([
   ['contacts', async (): Promise<string> => '/contacts/import?tag=People', 'contacts:write'],
   ['opt-outs', async (): Promise<string> => '/opt-outs/import', 'contacts:write'],
 ] as const)(
-  '%s that are announced larger than may be are refused before they are sent',
+  '%s that are announced as larger than the limit are refused before they are sent',
   async (_what, pathOf, need) => {
     const path = await pathOf()
     // What is announced and never sent needs more than `fetch`.
@@ -66,7 +66,7 @@ test.each([
 )
 
 test.each(DECLARED.filter(({ key }) => key === 'bearer').map((route) => [route.name, route] as const))(
-  '%s is refused to an operator who acts for no account that there is',
+  '%s is refused for an operator who names no existing account',
   async (_name, route) => {
     const operator = await service.operator()
     for (const [account, wanted] of [
@@ -82,7 +82,7 @@ test.each(DECLARED.filter(({ key }) => key === 'bearer').map((route) => [route.n
   },
 )
 
-test('the 51st bulk move of an account at a time is refused until one of them is done', async () => {
+test('the 51st simultaneous bulk move of an account is refused until one of them is done', async () => {
   await service.stopWorker()
   const api = await service.tenant.apiWith('gallery')
   const move = () => api.post(`${GALLERY}/files/bulk-move`, { file_ids: [1], folder_id: 1 })
@@ -110,7 +110,7 @@ test.each([
   expect(errorOf({ json: await answer.json() }).code).toBe(code)
 })
 
-test('an account that has a thousand keys gets no other one', async () => {
+test('an account that has a thousand keys gets no other', async () => {
   const { redis, tenant } = service
   const { secret } = await createCredential(redis, tenant.account, ['admin'], Date.now())
   // A thousand entries of the list, all of them this key.

@@ -45,7 +45,7 @@ async function throughOf(rate: number, asking: () => Promise<number[]>) {
   return { seconds, through: statuses.filter((status) => status !== 429).length, most: rate + rate * seconds + 1 }
 }
 
-test('a key that asks at two producers at once gets its rate once', async () => {
+test('a key used at two producers at once gets its rate once', async () => {
   const { account, apiKey } = await service.addTenant()
   await setAccountSettings(service.redis, account, { 'limit.key_rate': 5 })
   const { through, most } = await throughOf(5, async () => {
@@ -86,7 +86,7 @@ test('eight processes that ask for ten times the rate get all of it, and not one
   expect(through).toBeGreaterThan(most * 0.6)
 })
 
-test('an answer to a key with a limit says what the limit is and what is left, and a refusal when to come again', async () => {
+test('an answer for a key with a limit states the limit and what is left, and a refusal when to try again', async () => {
   const { account, apiKey } = await service.addTenant()
   await setAccountSettings(service.redis, account, { 'limit.key_rate': 2, 'limit.account_rate': 50 })
   const first = await ask(service.url, apiKey)
@@ -115,7 +115,7 @@ test('an account cannot get more by making more keys', async () => {
   expect(through).toBeLessThanOrEqual(most)
 })
 
-test('a limit that is set is soon in force for an account that asks all the time', async () => {
+test('a new limit soon applies to an account that sends requests all the time', async () => {
   const { account, apiKey } = await service.addTenant()
   expect((await ask(service.url, apiKey)).status).toBe(404)
   await setAccountSettings(service.redis, account, { 'limit.key_rate': 1 })
@@ -125,7 +125,7 @@ test('a limit that is set is soon in force for an account that asks all the time
   await eventually(isLimited, 'it is refused')
 })
 
-test('another account does not notice', async () => {
+test('another account is not affected', async () => {
   const loud = await service.addTenant()
   await setAccountSettings(service.redis, loud.account, { 'limit.key_rate': 1 })
   const quiet = await service.addTenant()
@@ -135,13 +135,13 @@ test('another account does not notice', async () => {
   expect(answers.filter((_, n) => n % 2 === 1).map(({ status }) => status)).toEqual(Array(50).fill(404))
 })
 
-test('the answers to a key without a limit name none', async () => {
+test('answers for a key without a limit mention none', async () => {
   const { apiKey } = await service.addTenant()
   const { headers } = await ask(service.url, apiKey)
   expect([headers.get('ratelimit'), headers.get('ratelimit-policy')]).toEqual([null, null])
 })
 
-test('while Redis is away each process goes on at the rate by itself, and no request waits long for it', async () => {
+test('while Redis is away each process keeps the rate by itself, and no request waits long for Redis', async () => {
   const redis = connectFailFast('redis://127.0.0.1:1')
   redis.on('error', () => undefined)
   try {
@@ -162,7 +162,7 @@ test('while Redis is away each process goes on at the rate by itself, and no req
   }
 })
 
-test('a clock of Redis that was set back by an hour lets the key go on at its rate', async () => {
+test('after the clock of Redis was set back by an hour the key still has its rate', async () => {
   const { account } = await service.addTenant()
   const who = `key_of_${account}`
   // The counter of a window that was to end within a second, by the clock of before.
@@ -176,7 +176,7 @@ test('a clock of Redis that was set back by an hour lets the key go on at its ra
   ])
 })
 
-test('a process that was restarted has no new share: what is left is in Redis', async () => {
+test('a restarted process gets no new share: what is left is in Redis', async () => {
   const who = 'key_restarted'
   const take = async (rates: ReturnType<typeof createRates>) =>
     (await Promise.all(Array.from({ length: 30 }, () => rates.take('key', who, 30)))).filter((each) => each.isWithin)
@@ -187,7 +187,7 @@ test('a process that was restarted has no new share: what is left is in Redis', 
   expect(length).toBeLessThan(10 + 30 * Math.floor((performance.now() - began) / 1_000))
 })
 
-test('every address that counts refuses an address that asks too often, and probes and webhooks do not', async () => {
+test('every counted address refuses a client that asks too often, and probes and webhooks do not', async () => {
   const config = { ...service.config, limits: { ...service.config.limits, addressRate: 1 } }
   const limited = await startProducer(config, service.server.url, silentLog)
   const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
@@ -204,7 +204,7 @@ test('every address that counts refuses an address that asks too often, and prob
   }
 })
 
-test('an answer of every kind says what is left: JSON, a list in pieces, text, a page, and a refusal', async () => {
+test('answers of every kind state what is left: JSON, a list in pieces, text, a page, and a refusal', async () => {
   const limits = { ...service.config.limits, addressRate: 1_000, keyRate: 1_000 }
   const limited = await startProducer({ ...service.config, limits }, service.server.url, silentLog)
   const { key } = await service.addTenant()

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('thirty commands that are refused at once leave the socket once', async () => {
+test('thirty commands that are refused at once close the connection once', async () => {
   const redis = connectWithRetry(server.url)
   const warnings: string[] = []
   const note = ({ message }: Error) => warnings.push(message)

@@ -22,7 +22,7 @@ const test = serviceTest({ provider: 'cloud-api' })
     return (key === undefined ? api : api.as(key)).post(`/messages/${id}/read`, body)
   })
 
-test('a received message is marked, again without harm, and of no other account', async ({
+test('a received message can be marked as read, repeatedly, and not by another account', async ({
   service,
   tenant,
   receive,
@@ -45,7 +45,7 @@ test('a message that was sent, or that WhatsApp does not know, cannot be marked'
   expect(errorOf(await mark(acknowledgedId(sent))).code).toBe('not_found')
 })
 
-test('what a removed sender has received cannot be marked any more', async ({ service, tenant, receive, mark }) => {
+test('what a removed sender received can no longer be marked', async ({ service, tenant, receive, mark }) => {
   const id = await receive()
   const record = senderRecord(service.redis, tenant.cloudLane)
   await record.change({ removed_at: Date.now() })
@@ -54,7 +54,7 @@ test('what a removed sender has received cannot be marked any more', async ({ se
   await eventually(async () => (await mark(id)).status === 200, 'it is back')
 })
 
-test('the answers to a flow come as data, beside their text', async ({ tenant, receive }) => {
+test('the answers to a flow come as data as well as text', async ({ tenant, receive }) => {
   const text = JSON.stringify({ flow_token: 'order-77', day: 'Monday', times: ['8', '9'] })
   const id = await receive({ type: 'flow_reply', text })
   const { data } = await tenant.api.call(messages.show, { params: { id } })
@@ -79,7 +79,7 @@ test.for<[string, object]>([
   ['catalog_message', { body: { text: 'All' }, action: { name: 'catalog_message' } }],
   ['button', { body: { text: 'Yes?' }, action: { buttons: [{ type: 'reply', reply: { id: 'y', title: 'Yes' } }] } }],
 ])(
-  '%s, a kind or form that only the Cloud API takes, is delivered there and refused elsewhere',
+  '%s, a kind or form that only the Cloud API accepts, is delivered there and refused elsewhere',
   async ([type, parts], { service, tenant }) => {
     const body = {
       ...{ messaging_product: 'chatapp', recipient_type: 'individual', to: '+447700900161', type: 'interactive' },
@@ -92,7 +92,7 @@ test.for<[string, object]>([
   },
 )
 
-test('the answer says so when WhatsApp does not answer', async ({ service, receive, mark }) => {
+test('an answer reports that WhatsApp does not answer', async ({ service, receive, mark }) => {
   const id = await receive()
   await control(service, { clear: true })
   await service.simulator.close()

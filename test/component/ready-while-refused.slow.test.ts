@@ -16,7 +16,7 @@ async function ready(): Promise<string> {
   return `${answer.status} ${/no_worker|unavailable|ready/.exec(body)?.[0]}`
 }
 
-test('while Redis is full, producers are ready until workers are taken for dead, and again soon after', async () => {
+test('while Redis is full, producers are ready until workers count as dead, and again soon after', async () => {
   await eventually(async () => (await ready()) === '200 ready', 'it is ready')
   await service.redis.config('SET', 'maxmemory', '1')
   expect(await ready()).toBe('200 ready')

@@ -114,7 +114,7 @@ describe('a picture that a person sends', () => {
     return z.object({ id: z.string() }).parse(await sent.json()).id
   }
 
-  test('is soon in the system folder of the gallery, and lookups and events name it', async () => {
+  test('is soon in the system folder of the gallery, and is named in lookups and events', async () => {
     const eventsKey = await tenant.key('events')
     await json('/events', eventsKey)
     const id = await send()
@@ -153,7 +153,7 @@ describe('a picture that a person sends', () => {
     }
   })
 
-  test('stays at WhatsApp where the account does not say that it keeps them', async () => {
+  test('stays at WhatsApp unless the account keeps received media', async () => {
     await changeSettings({ keep_received_media: 'off' })
     await send()
     expect(await countWaitingMedia(service.redis)).toBe(0)
@@ -204,7 +204,7 @@ describe('a gallery without room', () => {
   test.each([
     ['says its length', true],
     ['does not say its length', false],
-  ])('takes no file that %s, keeps the account’s own, says so once, and takes it once it fits', async (_what, says) => {
+  ])('takes no file that %s, keeps the account’s own, logs it once, and takes it once it fits', async (_what, says) => {
     const own = await addToGallery(service, tenant.account, pngWith('own', 5_000))
     await changeSettings({ 'limit.gallery_bytes': 6_000 })
     const told = async () =>
@@ -228,7 +228,7 @@ describe('a gallery without room', () => {
     await endReceivedMedium(service.redis, taken)
   })
 
-  test('asks WhatsApp for nothing while not a byte fits', async () => {
+  test('requests nothing from WhatsApp while not a byte fits', async () => {
     await addToGallery(service, tenant.account, pngWith('own', 5_000))
     await changeSettings({ 'limit.gallery_bytes': 5_000 })
     const { taken } = await received()
@@ -238,7 +238,7 @@ describe('a gallery without room', () => {
     await endReceivedMedium(service.redis, taken)
   })
 
-  test('asks WhatsApp for nothing while Redis is full', async () => {
+  test('requests nothing from WhatsApp while Redis is full', async () => {
     const { taken } = await received()
     await service.redis.config('SET', 'maxmemory', '1')
     try {
@@ -273,7 +273,7 @@ describe('a file', () => {
     await endReceivedMedium(service.redis, taken)
   })
 
-  test('that breaks off in the middle leaves nothing, and is tried again', async () => {
+  test('that breaks off in the middle leaves nothing, and is fetched again', async () => {
     answer = () => ({
       ...{ kind: 'found', mimeType: 'image/png', bytes: 1_000 },
       stream: Readable.from(
@@ -290,7 +290,7 @@ describe('a file', () => {
     await endReceivedMedium(service.redis, taken)
   })
 
-  test('is given up once WhatsApp has it no more, but not before it was asked for once', async () => {
+  test('is given up once WhatsApp no longer has it, but only after one request', async () => {
     answer = () => ({ kind: 'unavailable', cause: 'http_500' })
     const { taken } = await received({ agoMs: 7 * DAY_MS + 1_000 })
     expect(await fetchMedium(depsOn(), taken, goesOn)).toMatchObject({ kind: 'again' })
@@ -301,7 +301,7 @@ describe('a file', () => {
     await endReceivedMedium(service.redis, younger)
   })
 
-  test('that waits longer with each try is due again then and not before, and a busy account holds up no other', async () => {
+  test('that waits longer after each try is retried when due and not earlier, and a busy account delays no other', async () => {
     const other = tenant
     const { taken } = await received()
     const putBackMs = await redisNowMs(service.redis)
@@ -331,7 +331,7 @@ describe('a person who is erased', () => {
     await queues.close()
   }
 
-  test('loses the files that they sent and nobody else’s, and before that they are shown what is kept', async () => {
+  test('loses the files that they sent and nobody else’s, and can be shown them before', async () => {
     const [person, bystander] = [newPerson(), newPerson()]
     for (const from of [person, person, bystander]) {
       const { taken } = await received({ from })
@@ -351,7 +351,7 @@ describe('a person who is erased', () => {
   })
 
   test.each(['while a file of theirs is fetched', 'before a worker goes on after another has died'])(
-    'leaves none behind %s',
+    'leaves no files behind %s',
     async (when) => {
       const person = newPerson()
       const { taken } = await received({ from: person })
@@ -382,7 +382,7 @@ describe('a person who is erased', () => {
   )
 })
 
-test('the token of a sender is shown to hosts of WhatsApp only', () => {
+test('the token of a sender is sent only to hosts of WhatsApp', () => {
   const isTheirs = (url: string) => isWhatsApps(new URL(url))
   expect(isTheirs('https://lookaside.fbsbx.com/whatsapp_business/attachments/?mid=1')).toBe(true)
   expect(isTheirs('https://graph.facebook.com/v25.0/1')).toBe(true)

@@ -201,7 +201,7 @@ test.each<[string, string, object]>([
   expect(await findInbound(service.redis, tenant.account, message.id)).toMatchObject({ id: message.id, type })
 })
 
-test('a webhook without the field, the contacts, or with more around it is taken', async () => {
+test('a webhook without the field or the contacts, or with additional fields, is accepted', async () => {
   const messages = Array.from({ length: 5 }, () => item({ type: 'text', text: { body: 'Hi' } }))
   const [first, another, third, fourth, fifth] = messages.map((message) => of(message))
   expect(await post(webhook(first ?? {}, {}))).toBe(200)
@@ -231,7 +231,7 @@ test.each<[string, object]>([
   ['a username of the business', { username: 'shop', status: 'approved' }],
   ['what a person has clicked', { tracking_events: [{ event_name: 'x', tracking_data: { click_id: '1' } }] }],
   ['nothing at all', {}],
-])('%s is answered and is no received message', async (_name, value) => {
+])('%s is acknowledged and is no received message', async (_name, value) => {
   const before = await inboundIds()
   for (const field of ['other', undefined]) expect(await post(webhook({ metadata, ...value }, { field }))).toBe(200)
   expect(await inboundIds()).toEqual(before)
@@ -254,7 +254,7 @@ test.each<[string, object]>([
   ['a status that nobody knows', { statuses: [{ id: 'w3', status: 'warning', timestamp: '1' }] }],
   ['a status without an id', { statuses: [{ status: 'sent' }] }],
   ['lists that are none', { statuses: 1, messages: 'x', contacts: {}, errors: {} }],
-])('%s is answered, and a message beside it is kept', async (_name, value) => {
+])('%s is acknowledged, and a message beside it is kept', async (_name, value) => {
   expect(await post(webhook({ metadata, ...value }))).toBe(200)
   const beside = item({ type: 'text', text: { body: 'Beside' } })
   const changes = [value, of(beside)].map((each) => ({ field: 'messages', value: { metadata, ...each } }))
@@ -273,7 +273,7 @@ test('the answer of a flow and the kind of a change of identity are kept, howeve
   ])
 })
 
-test('a button or a row without a title is known by its id, and a number that was asked for is kept', async () => {
+test('a button or a row without a title is identified by its id, and a requested number is kept', async () => {
   const button = item({ type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: 'yes' } } })
   const row = item({ type: 'interactive', interactive: { list_reply: { id: 'r1', title: null, description: 'D' } } })
   const number = item({
@@ -291,7 +291,7 @@ test('a button or a row without a title is known by its id, and a number that wa
   ])
 })
 
-test('one that comes to two producers at once, and again, is one message and makes one event', async () => {
+test('a message that comes to two producers at once, and again, is one message and makes one event', async () => {
   const lane = tenant.cloudLane
   // Somebody listens.
   await outboxOf(service.redis, lane).add('e', '{}')

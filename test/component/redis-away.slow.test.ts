@@ -102,7 +102,7 @@ test('while Redis does not answer everything that needs it is 503 in time, and w
   await reaches(service, tenant, id, 'read', 25_000)
 })
 
-test('a Redis that stops to answer after a quiet moment costs a request no more than the promised time either', async () => {
+test('a Redis that stops answering after a quiet moment costs a request no more than the promised time either', async () => {
   const routes = Object.keys(BODIES).map(firstRoute)
   for (const route of routes) await inTime(route)
   // Longer than keys, accounts and senders are cached: they have to be read again, and what they were is still known.
@@ -113,7 +113,7 @@ test('a Redis that stops to answer after a quiet moment costs a request no more 
   await isReady()
 })
 
-test('while Redis is full nothing is accepted, lookups go on, and what was accepted before is sent', async () => {
+test('while Redis is full nothing is accepted, lookups work, and what was accepted before is sent', async () => {
   const id = await sendTo(service, tenant, '+491700000013')
   await service.redis.config('SET', 'maxmemory', '1mb')
   try {
@@ -130,7 +130,7 @@ test('while Redis is full nothing is accepted, lookups go on, and what was accep
   await reaches(service, tenant, id, 'read', 25_000)
 })
 
-test('a send that was answered with 503 and is repeated with its key until it is taken is one message', async () => {
+test('a send answered with 503 and repeated with its key until accepted is one message', async () => {
   const send = async (i: number) => {
     const headers = { 'idempotency-key': `away-${i}` }
     const body = { ...audioTo(`+49170000${2_000 + i}`), api_key: all }

@@ -27,7 +27,7 @@ const connectionsOf = async (of: Redis): Promise<number> =>
 const has = (of: Redis, count: number): Promise<true> =>
   eventually(async () => (await connectionsOf(of)) === count && true, `${count} connections`, 10_000)
 
-test('a lane has none of its own', async () => {
+test('a lane has no connection of its own', async () => {
   const before = await connectionsOf(redis)
   const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
   const lanes = lanesOf(sendingTo({ redis, lanes: queues }, anySender(80), provider))
@@ -38,7 +38,7 @@ test('a lane has none of its own', async () => {
   await lanes.stop(Promise.resolve(1_000))
 })
 
-test('a producer and a worker have as many to one Redis as the formula says', async () => {
+test('a producer and a worker have as many connections to one Redis as the formula gives', async () => {
   const service = await startService({ worker: false })
   const { perNode, besides } = CONNECTIONS
   // One of them is the test's own.

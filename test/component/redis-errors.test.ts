@@ -42,8 +42,8 @@ async function withConnection(connection: Redis, work: (connection: Redis) => Pr
   }
 }
 
-describe('Redis is away', () => {
-  test('when nobody listens: of the connection and of each command', async () => {
+describe('Redis counts as away', () => {
+  test('when nobody listens: for the connection and for each command', async () => {
     const silent = await silentServer()
     silent.stop()
     const [ofConnection, ofCommand] = (await withConnection(connectFailFast(silent.url), async (connection) => [
@@ -54,7 +54,7 @@ describe('Redis is away', () => {
     expect(isRedisAway(ofCommand), String(ofCommand)).toBe(true)
   })
 
-  test('when it takes the connection and answers no command', async () => {
+  test('when it accepts the connection and answers no command', async () => {
     const silent = await silentServer()
     const options = { lazyConnect: true, commandTimeout: 50, enableReadyCheck: false, socketTimeout: 100 }
     const connection = new Single(silent.url, options)
@@ -67,7 +67,7 @@ describe('Redis is away', () => {
     expect(isRedisAway(ofSocket), String(ofSocket)).toBe(true)
   })
 
-  test('when the connection was closed, when retries are used up, and when we waited ourselves', async () => {
+  test('when the connection was closed, when retries are used up, and when our own time limit is over', async () => {
     const closed = connectWithRetry(server.url)
     await closed.ping()
     closed.disconnect()
@@ -91,7 +91,7 @@ describe('Redis is away', () => {
     }
   })
 
-  test('when our user lost the right to a command, by itself and inside a script', async () => {
+  test('when our user lost the right to a command, on its own and inside a script', async () => {
     await redis.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '+@all', '-set')
     const limited = new Single(server.url, { username: 'limited', password: 'any' })
     const ofCommand = await failureOf(limited.set('a', '1'))
@@ -101,7 +101,7 @@ describe('Redis is away', () => {
     expect(isRedisAway(ofScript), String(ofScript)).toBe(true)
   })
 
-  test('not when a command or a script is wrong, whatever its words are', async () => {
+  test('but not when a command or a script is wrong, whatever its text is', async () => {
     await redis.set('text', 'x')
     const errors = [
       await failureOf(redis.lpush('text', 'y')),
@@ -113,11 +113,11 @@ describe('Redis is away', () => {
   })
 })
 
-describe('what Redis answers while this process stands still is no failure', () => {
+describe('an answer of Redis that arrives while this process stands still is no failure', () => {
   /** Nothing is read and no timer fires meanwhile, as on a machine that does other things. */
   const standStill = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-  test.each([2_005, 2_010, 3_000])('of a command that has 2 s for its answer, after %i ms', async (ms) => {
+  test.each([2_005, 2_010, 3_000])('for a command with a limit of 2 s, after %i ms', async (ms) => {
     const connection = connectFailFast(server.url)
     await once(connection, 'ready')
     const answer = connection.ping()
@@ -126,7 +126,7 @@ describe('what Redis answers while this process stands still is no failure', () 
     connection.disconnect()
   })
 
-  test('of a command that Redis answers a moment later, as after both were suspended', async () => {
+  test('for a command that Redis answers a moment later, as after both were suspended', async () => {
     const connection = connectFailFast(server.url)
     await once(connection, 'ready')
     await redis.call('CLIENT', 'PAUSE', 2_100)
@@ -137,7 +137,7 @@ describe('what Redis answers while this process stands still is no failure', () 
     connection.disconnect()
   })
 
-  test('of work that asks several times within its limit', async () => {
+  test('for work that makes several requests within its limit', async () => {
     const ask = async (): Promise<string> => {
       for (let i = 0; i < 5; i += 1) await redis.ping()
       return redis.ping()
@@ -147,7 +147,7 @@ describe('what Redis answers while this process stands still is no failure', () 
     expect(await answer).toBe('PONG')
   })
 
-  test('and what it does not answer afterwards fails all the same', async () => {
+  test('but what it does not answer afterwards still fails', async () => {
     const silent = await silentServer()
     const failure = failureOf(
       withTimeout(
@@ -161,7 +161,7 @@ describe('what Redis answers while this process stands still is no failure', () 
   })
 })
 
-test('a script that the server does not know, and a command that it hides, are known by their codes', async () => {
+test('a script unknown to the server, and a hidden command, are recognized by their codes', async () => {
   expect(isUnknownScript(await failureOf(redis.evalsha('0'.repeat(40), 0)))).toBe(true)
   expect(isHiddenCommand(await failureOf(redis.call('NO-SUCH-COMMAND')))).toBe(true)
   await redis.call('ACL', 'SETUSER', 'guest', 'on', 'nopass', '~*', '+@all', '-config')
@@ -171,7 +171,7 @@ test('a script that the server does not know, and a command that it hides, are k
   expect(isHiddenCommand(await failureOf(redis.lpush('text', 'y')))).toBe(false)
 })
 
-test('that a job of BullMQ is elsewhere by now is known by its code', async () => {
+test('a BullMQ job that has moved elsewhere is recognized by its code', async () => {
   const queue = sharedQueue(redis, 'moved')
   const waiting = await queue.add('x', {})
   const notDelayed = await failureOf(waiting.promote())

@@ -41,11 +41,11 @@ async function watching(work: () => Promise<void>): Promise<void> {
   }
 }
 
-test('each part looks at least once a minute', () => {
+test('each process checks at least once a minute', () => {
   expect(WATCH_MS).toBeLessThanOrEqual(60_000)
 })
 
-test('an eviction policy that changes is logged once as it changes, and again when it is right', async () => {
+test('a changed eviction policy is logged once when it changes, and again when it is right', async () => {
   await watching(async () => {
     await eventually(async () => (await redisProblems(redis)).length === 0, 'it is right')
     // The first look has nothing to compare with.
@@ -96,7 +96,7 @@ test('a Redis that comes back without its data is logged', async () => {
   })
 })
 
-test('snapshots that stop all writes when they fail are logged at the start, which goes on in production too', async () => {
+test('a setting that stops all writes when snapshots fail is logged at the start, which continues in production too', async () => {
   await redis.config('SET', 'save', '3600 1')
   await redis.config('SET', 'stop-writes-on-bgsave-error', 'yes')
   lines.length = 0

@@ -1,5 +1,10 @@
 // Pins: whatever word Redis refuses with, a request is answered 503 `unavailable` with Retry-After, never 500, never 2xx,
+<<<<<<< HEAD
 // and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
+=======
+// and works again later. Real: Redis, HTTP, producer; a relay before Redis says the words.
+import { createHmac } from 'node:crypto'
+>>>>>>> 1c8a3428 (Say in plain verbs what the other component, process and security tests hold)
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -111,7 +116,7 @@ const CALLS: Readonly<Record<string, () => Promise<Response>>> = {
   'whether it is ready': () => call('/readyz'),
 }
 
-test.each(WORDS)('while Redis says %s, everything is 503 with Retry-After, and afterwards as before', async (error) => {
+test.each(WORDS)('while Redis answers %s, everything is 503 with Retry-After, and works again afterwards', async (error) => {
   relay.refuse(error)
   for (const [what, make] of Object.entries(CALLS)) {
     const answer = await make()

@@ -127,7 +127,7 @@ async function monthsPass(...tenants: Tenant[]): Promise<void> {
   await look(Date.now() + 3 * RETENTION_MS + DAY_MS)
 }
 
-test('a removed account stops at once; its messages and opt-outs are kept to their end, and then nothing is', async () => {
+test('a removed account stops at once; its messages and opt-outs are kept until they expire, and then nothing is left', async () => {
   const { tenant, ulid, campaign, endpoint, file } = await wholeAccount(1_000)
   const { account, partnerLane: lane, api } = tenant
   const admin = await tenant.apiWith('admin')
@@ -186,7 +186,7 @@ test('a removed account stops at once; its messages and opt-outs are kept to the
   })
 })
 
-test('an account with a busy sender is refused as a whole, in a sentence that says why', async () => {
+test('an account with a busy sender is refused as a whole, with the reason in one sentence', async () => {
   const tenant = await service.addTenant()
   const { account, partnerLane: lane, api } = tenant
   const campaign = await createCampaign(redis, { account, lane, definition }, Date.now())
@@ -208,7 +208,7 @@ test('only an operator removes an account', async () => {
   expect(await findAccount(redis, tenant.account)).toBeDefined()
 })
 
-test('a process that dies at any write of it is followed by the hourly look, which removes the rest', async () => {
+test('when the removal dies at any of its writes, the hourly check removes the rest', async () => {
   // There are no other processes that the removal must wait for.
   const wait = vi
     .spyOn(globalThis, 'setTimeout')

@@ -137,7 +137,7 @@ const partnerOnly = () =>
   })
 
 describe('a repeat whose first request died before it made the message', () => {
-  test('is judged for the sender that its id names, when the default one is another by now', async () => {
+  test('is checked against the sender in its reserved id, even if the default one has changed', async () => {
     const tenant = await service.addTenant()
     const id = await diedBefore(tenant, tenant.partnerLane, 'judged', partnerOnly())
     await setDefaultSender(redis, tenant.account, tenant.cloudLane)
@@ -145,7 +145,7 @@ describe('a repeat whose first request died before it made the message', () => {
     expect(await hasJob(id)).toBe(true)
   })
 
-  test('is judged so, too, when the first one takes the key while the repeat is under way', async () => {
+  test('is also checked so when the first request takes the key while the repeat is under way', async () => {
     const tenant = await service.addTenant()
     await setDefaultSender(redis, tenant.account, tenant.cloudLane)
     const own = connectWithRetry(service.server.url)
@@ -195,7 +195,7 @@ describe('a repeat whose first request died before it made the message', () => {
     expect(await hasJob(id)).toBe(status === 200)
   })
 
-  test('is a first request when its sender was removed: it gets one id, however often it comes', async () => {
+  test('counts as a first request when its sender was removed: it gets one id, however often it comes', async () => {
     const tenant = await service.addTenant()
     const id = await diedBefore(tenant, tenant.partnerLane, 'removed', bodyOf())
     await remove(tenant.partnerLane)
@@ -213,7 +213,7 @@ describe('a repeat whose first request died before it made the message', () => {
     expect([other.status, errorOf({ json: other.body }).code]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  test('that has come back to life is refused once its sender was removed, and the repeat is the one message', async () => {
+  test('that resumes after a standstill is refused once its sender was removed, and the repeat is the one message', async () => {
     const tenant = await service.addTenant()
     const first = await acceptWhileRemoved(tenant, (deps) =>
       acceptMessage(deps, {
@@ -228,7 +228,7 @@ describe('a repeat whose first request died before it made the message', () => {
   })
 })
 
-test('a repeat of a campaign whose sender was removed before it was made is made for who has that number now', async () => {
+test('a repeat of a campaign whose sender was removed before it was made is made for the new owner of the number', async () => {
   const tenant = await service.addTenant()
   const { account, partnerNumber: number, partnerLane } = tenant
   const template = { name: 'x', language: { code: 'en' }, components: [] }
@@ -261,7 +261,7 @@ test('a repeat of a message that was sent keeps its id after its sender was remo
   expect(acknowledgedId(await repeat(tenant, 'sent', bodyOf()))).toBe(id)
 })
 
-test('a repeat of a batch is judged for the lanes of its plan, and says what became of one that was removed', async () => {
+test('a repeat of a batch is checked against the lanes of its plan, and reports a sender that was removed', async () => {
   const tenant = await service.addTenant()
   const messages = [partnerOnly(), bodyOf({ to: '+491700000088' })]
   const lane = tenant.partnerLane
@@ -294,7 +294,7 @@ test('a repeat of a batch is judged for the lanes of its plan, and says what bec
   })
 })
 
-describe('a message that was judged before its sender was removed, and reaches its lane after that,', () => {
+describe('a message that was checked before its sender was removed, and reaches its lane afterwards,', () => {
   test.each([
     ['is refused as one of an unknown sender', {}],
     ['is refused when it was to leave later', { send_at: new Date(Date.now() + 3_600_000).toISOString() }],
@@ -311,7 +311,7 @@ describe('a message that was judged before its sender was removed, and reaches i
     expect(await namesInQueue(redis, tenant.partnerLane)).toEqual([])
   })
 
-  test('is refused alone in a batch, whose other lanes get theirs', async () => {
+  test('is the only one refused in a batch; the other lanes get theirs', async () => {
     const tenant = await tenantWithout()
     const named = (sender: string) =>
       bodyOf({ sender, type: 'template', image: undefined, template: { name: 'x', language: { code: 'en' } } })
@@ -344,7 +344,7 @@ test('a lane is closed only when nothing at all is on it', async () => {
   expect([await closeLane(redis, lane), await isLaneClosed(redis, lane)]).toEqual([true, true])
 })
 
-test('a message that was accepted in the last moment keeps its sender', async () => {
+test('a message accepted at the last moment keeps its sender', async () => {
   const tenant = await tenantWithout()
   const removing = removeAfterWait(tenant.partnerLane)
   removing.catch(() => {})
@@ -360,7 +360,7 @@ test('a message that was accepted in the last moment keeps its sender', async ()
   expect((await findSender(redis, tenant.partnerLane))?.removed_at).toBeUndefined()
 })
 
-test('a message that ended is not queued again once its sender is removed', async () => {
+test('a message that ended is not requeued once its sender is removed', async () => {
   const tenant = await tenantWithout()
   const [failed] = await failMessages({ redis, queues }, tenant.partnerLane, { count: 1 })
   if (failed === undefined) throw new Error('no message failed')
@@ -374,7 +374,7 @@ test('a message that ended is not queued again once its sender is removed', asyn
   expect([answer.status, answer.json]).toMatchObject([409, { error: { code: 'sender_removed' } }])
 })
 
-test('a campaign that was made ready while its sender was removed does not start', async () => {
+test('a campaign prepared while its sender was removed does not start', async () => {
   const tenant = await tenantWithout()
   await remove(tenant.partnerLane)
   const definition: Campaign['definition'] = {
@@ -395,7 +395,7 @@ test('a campaign that was made ready while its sender was removed does not start
   await queue.close()
 })
 
-test('a class of a campaign whose sender was removed is refused before anything is made of it', async () => {
+test('a new run of a campaign whose sender was removed is refused before anything is made', async () => {
   const tenant = await tenantWithout()
   await remove(tenant.partnerLane)
   const definition: Campaign['definition'] = {
@@ -423,7 +423,7 @@ test('places of a campaign are not put on the lane of a removed sender', async (
   expect((await queues.counts(lane)).places).toBe(0)
 })
 
-test('a sender that is added again with the number of its lane takes messages', async () => {
+test('a sender added again with the number of its lane accepts messages', async () => {
   const tenant = await tenantWithout()
   const lane = tenant.partnerLane
   await remove(lane)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => world?.close())
 
-test('a lane whose sender cannot be read keeps its replies, and those of the lanes after it are counted', async () => {
+test('a lane with an unreadable sender keeps its replies, and those of the lanes after it are counted', async () => {
   const { redis } = world
   const lanes = [await world.addSender(), await world.addSender(), await world.addSender()]
   for (const lane of lanes) await addReply(redis, lane, { message: 'a', receivedAt: Date.now() })

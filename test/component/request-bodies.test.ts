@@ -93,7 +93,7 @@ async function answerOf(path: string, sent: Sent) {
 const json = { 'content-type': 'application/json' }
 const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 
-describe('a body is taken, or refused, alike whether its length is told or it comes in chunks', () => {
+describe('a body is accepted or refused alike with a given length and in chunks', () => {
   test.each<[string, string, Sent, number | string]>([
     ['plain JSON', '/json', { headers: json, body: '{"a":1,"b":"ä€😀"}' }, 201],
     [
@@ -139,7 +139,7 @@ test.each([
   ['a comma too few, in the third line', '\uFEFF{\n  "a": 1,\n  "b": 2 "c": 3 }', ': line 3, column 10.'],
   ['the end missing', '{"a":', ': it ends too early.'],
   ['a text without an end', '{"secret', ': line 1, column 9.'],
-])('what is no JSON is named with its place: %s', async (_what, body, place) => {
+])('what is not JSON is refused with the position of the fault: %s', async (_what, body, place) => {
   for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
     const answer = await answerOf('/json', { headers: { ...json, ...more }, body })
     expect(answer.body.message).toBe(`The body is not valid JSON${place}`)
@@ -147,12 +147,12 @@ test.each([
   }
 })
 
-test('an address that does not exist is answered with where all stand', async () => {
+test('an unknown address is answered with where the addresses are listed', async () => {
   const { body } = await answerOf('/api/send', { headers: json, body: '{}' })
   expect(body.message).toBe('No route for POST /api/send; /docs lists them all.')
 })
 
-describe('what cannot be taken is refused', () => {
+describe('what cannot be accepted is refused', () => {
   test.each<[string, string, Sent, number]>([
     ['another method', '/json', { method: 'PUT', headers: json, body: '{}' }, 405],
     ['no body', '/json', { headers: json }, 400],
@@ -169,7 +169,7 @@ describe('what cannot be taken is refused', () => {
   })
 })
 
-test('the id of a request is the caller’s when it is sane, else a new one', async () => {
+test('the id of a request is the caller’s when it is valid, else a new one', async () => {
   const idFor = async (given: string) =>
     (await send('/json', { headers: { ...json, 'x-request-id': given }, body: '{}' })).headers['x-request-id']
   expect(await idFor('order:7.a-b_c')).toBe('order:7.a-b_c')
@@ -177,7 +177,7 @@ test('the id of a request is the caller’s when it is sane, else a new one', as
   expect(await idFor('x'.repeat(129))).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('a client that goes away in the middle of its body hurts nobody', async () => {
+test('a client that leaves in the middle of its body harms nobody', async () => {
   await new Promise<void>((resolve) => {
     const request = httpRequest(`${app.url}/json`, { method: 'POST', headers: { ...json, 'content-length': '1000' } })
     request.on('error', () => resolve())

@@ -76,7 +76,7 @@ const UNREADABLE = [
 ]
 
 describe('methods', () => {
-  test('that an address does not take are 405, with those that it takes', async () => {
+  test('that an address does not accept are 405, with those that it accepts', async () => {
     const split = served.map((name) => name.split(' '))
     const paths = [...new Set(split.map(([, address = '']) => address))]
     for (const [place, path] of paths.entries()) {
@@ -92,7 +92,7 @@ describe('methods', () => {
     }
   })
 
-  test('that are wrong are refused before the body and the key are looked at', async () => {
+  test('that are wrong are refused before body and key are checked', async () => {
     const answer = await inspect(`${service.url}/chatappbusiness/fetchmessageinfo`, {
       method: 'PUT',
       headers: { 'content-type': 'text/plain' },
@@ -101,7 +101,7 @@ describe('methods', () => {
     expect(answer.status).toBe(405)
   })
 
-  test('HEAD is answered as GET is, without a body', async () => {
+  test('HEAD is answered like GET, without a body', async () => {
     for (const path of ['/healthz', '/readyz', '/admin/lanes', '/nowhere']) {
       const [get, head] = [await inspect(service.url + path), await inspect(service.url + path, { method: 'HEAD' })]
       expect({ status: head.status, text: head.text }, path).toEqual({ status: get.status, text: '' })
@@ -134,7 +134,7 @@ describe('an address', () => {
     }
   })
 
-  test('whose encoding is broken is refused, not a failure of ours', async () => {
+  test('with a broken encoding is refused, and is no failure of ours', async () => {
     const bearer = { authorization: `Bearer ${keyWith('gallery')}`, 'content-type': 'application/json' }
     for (const path of ['/partners/wp-gallery/manage/folders/%E0%A4%A', '/campaigns/%', '/media/%ff/x']) {
       const answer = await inspect(service.url + path, {
@@ -154,7 +154,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
     /** A route that takes little is done with a body before it has been looked into. */
     const unlessTooLarge = (body: string, code: string) => (fits(body) ? code : '413 too_large')
 
-    test('of another kind is 415, before a key in it is looked at', async () => {
+    test('of another type is 415, before a key in it is checked', async () => {
       const types = [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -178,7 +178,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
       expect(codeOf(zipped)).toBe('415 unsupported_media_type')
     })
 
-    test('that is no JSON, or no object, is 400, before a key in it is looked at', async () => {
+    test('that is not JSON, or not an object, is 400, before a key in it is checked', async () => {
       const wrong = [
         '{',
         '{"a":}',
@@ -201,7 +201,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
       }
     })
 
-    test('that is not UTF-8 is 400, whatever its length: no character is put in the place of another', async () => {
+    test('that is not UTF-8 is 400, whatever its length: no character is replaced', async () => {
       for (const rest of [0, 300_000]) {
         if (rest > route.limitBytes) continue
         const bytes = Buffer.from(`{"text":"Jos\u00e9${'x'.repeat(rest)}"}`, 'latin1')
@@ -211,13 +211,13 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
       }
     })
 
-    test('may be left out only where the route says so', async () => {
+    test('may be left out only where the route allows it', async () => {
       const answer = await sendTo(route, {})
       if (route.body === 'maybe') expect(UNREADABLE).not.toContain(codeIfAny(answer))
       else expect(codeOf(answer)).toBe('400 invalid_body')
     })
 
-    test('deeper than 32 levels is 400; 32 are let pass', async () => {
+    test('deeper than 32 levels is 400; 32 are accepted', async () => {
       // The body itself is the first level.
       const nested = (levels: number) => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
       for (const body of [nested(33), `{"x":${'{"x":'.repeat(60)}1${'}'.repeat(60)}}`, `{"x":${'['.repeat(100_000)}`]) {
@@ -231,7 +231,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
       }
     })
 
-    test('larger than it may be is 413, also when its length is not given; up to there it is read', async () => {
+    test('larger than its limit is 413, also when its length is not given; up to the limit it is read', async () => {
       const padded = (length: number) => `{"x":"${'y'.repeat(length - 8)}"}`
       const type = 'application/json'
       const large = padded(route.limitBytes + 1)
@@ -241,7 +241,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
       expect(UNREADABLE).not.toContain(codeIfAny(await sendTo(route, { type, body: padded(route.limitBytes) })))
     })
 
-    test('of more values than it may have is 400; up to there they are read', async () => {
+    test('with more values than the limit is 400; up to the limit they are read', async () => {
       const type = 'application/json'
       const most = route.limitBytes > 256 * 1_024 ? 200_000 : 10_000
       // The body, the list, and a value for each but the last of its elements.
@@ -278,7 +278,7 @@ describe.each(ONE_JSON_ROUTE_OF_EACH_EDGE.map((route) => [route.name, route] as 
 )
 
 test.each(JSON_ROUTES.map((route, place) => [route.name, route, place] as const))(
-  '%s bounds its body',
+  '%s limits its body',
   async (...given) => {
     const [, route, place] = given
     const type = 'application/json'
@@ -330,7 +330,7 @@ describe('the order of the checks', () => {
     expect(codeOf(await put(`/folders/${system.id}`, { name: 'x' }, good))).toBe('403 system_folder')
   })
 
-  test('is the one that the description and docs/reference/http tell', async () => {
+  test('is the one documented in the description and docs/reference/http', async () => {
     const system = await createFolder(service.redis, tenant.account, { name: 'told', isSystem: true })
     const [wrong, lacking, good] = ['x', keyWith('events'), keyWith('gallery')]
     const missing = '/folders/999999'
@@ -366,7 +366,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('puts the key before all of a body that a handler reads: files and rows', async () => {
+  test('has the key before the whole of a body that a handler reads: files and rows', async () => {
     for (const route of DECLARED.filter(({ key, body }) => key === 'bearer' && body === 'other')) {
       if (!['POST', 'PUT'].includes(route.method)) continue
       for (const body of ['', '{', 'x'.repeat(5_000)]) {
@@ -376,7 +376,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('puts the fields before the existence of a lane, and names the faults of path and body in one answer', async () => {
+  test('has the fields before the existence of a lane, and reports faults of path and body in one answer', async () => {
     const setRate = (lane: string, body: object) =>
       inspect(`${service.url}/admin/lanes/${lane}/rate`, {
         method: 'POST',
@@ -389,7 +389,7 @@ describe('the order of the checks', () => {
     expect(details.map(({ path }) => path)).toEqual(['lane', 'rate'])
   })
 
-  test('puts a key in the body after the body, and before its fields', async () => {
+  test('has a key in the body after the body, and before its fields', async () => {
     const ask = (body: string) =>
       inspect(`${service.url}/chatappbusiness/fetchmessageinfo`, {
         method: 'POST',
@@ -414,7 +414,7 @@ describe('the order of the checks', () => {
   }
   const BEARER_ROUTES = JSON_ROUTES.filter(({ key }) => key === 'bearer')
 
-  test('puts a body of the usual size before a key in the header, whether that is missing, unknown or lacks the permission', async () => {
+  test('has a body of the usual size before a key in the header, whether that is missing, unknown or lacks the permission', async () => {
     const usual = BEARER_ROUTES.filter(({ limitBytes }) => limitBytes <= 256 * 1_024)
     expect(usual.map(({ name }) => name)).toContain('POST /partners/wp-gallery/manage/files/bulk-move')
     for (const route of usual) {
@@ -429,7 +429,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('reads no body that may be larger for a key in the header that is no good, and looks at its headers only', async () => {
+  test('reads no body that may be larger when the key in the header is not valid, and checks only its headers', async () => {
     const larger = BEARER_ROUTES.filter(({ limitBytes }) => limitBytes > 256 * 1_024)
     expect(larger.map(({ name }) => name)).toContain('POST /messages/batch')
     const headers = { authorization: 'Bearer x' }
@@ -442,7 +442,7 @@ describe('the order of the checks', () => {
     }
   })
 
-  test('puts the key before the fields, at every route', async () => {
+  test('has the key before the fields, at every route', async () => {
     for (const route of DECLARED.filter(({ key }) => key !== 'none')) {
       const key = route.key === 'bearer' ? 'Bearer x' : 'x'
       const answer = await callDeclared(service.url, route, key, {
@@ -457,20 +457,20 @@ describe('x-request-id', () => {
   const ask = (id: string) => inspect(`${service.url}/nowhere`, { headers: { 'x-request-id': id } })
 
   test.each(['a', 'order-77', 'A_b.c:d-e', '0f8fad5b-d9cb-469f-a165-70867728950e', 'x'.repeat(128)])(
-    'that is sane comes back: %s',
+    'that is valid comes back: %s',
     async (id) => {
       expect((await ask(id)).headers.get('x-request-id')).toBe(id)
     },
   )
 
   test.each(['', 'a b', 'x'.repeat(129), '<b>', 'a/b', 'a,b', '"x"', 'a=b', 'ä'])(
-    'that is not sane is replaced: %j',
+    'that is not valid is replaced: %j',
     async (id) => {
       expect((await ask(id)).headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
     },
   )
 
-  test('is made anew for each request without one', async () => {
+  test('is new for each request without one', async () => {
     const ids = await Promise.all(
       Array.from({ length: 50 }, async () => (await inspect(`${service.url}/healthz`)).headers.get('x-request-id')),
     )
@@ -509,7 +509,7 @@ describe('a client that breaks off', () => {
       'POST /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['a header without end', `GET /healthz HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`],
-  ])('or sends %s is turned away without a word about us', async (_name, raw) => {
+  ])('or sends %s is turned away without any detail about us', async (_name, raw) => {
     const { hostname, port } = new URL(service.url)
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
@@ -542,7 +542,7 @@ function askRaw(lines: readonly string[], { hangUp = false } = {}): Promise<stri
 }
 
 test.each(['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'Idempotency-Key: b', 'HOST: y'])(
-  'a request with a second %s is refused, since nobody can tell which one counts',
+  'a request with a second %s is refused, since it is unclear which one counts',
   async (header) => {
     const once = ['Host: x', 'Authorization: Bearer x', 'Content-Type: application/json', 'Idempotency-Key: a']
     expect(await askRaw(['Connection: close', ...once])).toMatch(/^HTTP\/1\.1 200 /)
@@ -559,7 +559,7 @@ test('a body in another transfer encoding than chunks is refused', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_http"/)
 })
 
-test('a request without a Host is refused in the envelope of all errors, and one with too many headers as such', async () => {
+test('a request without a Host is refused in the usual error envelope, and so is one with too many headers', async () => {
   const ask = (lines: readonly string[]) => askRaw(['Connection: close', ...lines])
   const bare = await ask([])
   expect(bare).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_http"/)

@@ -68,7 +68,7 @@ async function tenantWith(count: number, more: { first?: number; code?: string }
 }
 
 describe('POST /messages/requeue', () => {
-  test('without a filter is refused and changes nothing; "all": true is taken', async () => {
+  test('without a filter is refused and changes nothing; "all": true is accepted', async () => {
     const { tenant, lane, failed } = await tenantWith(2, { first: 491_711_100_000 })
     for (const body of [{}, { dry_run: true }, { all: false }]) {
       const answer = await requeueRequest(service, tenant, body)
@@ -137,7 +137,7 @@ describe('POST /messages/requeue', () => {
     expect(await requeueJobRecord(service.redis, jobId).livesMs()).toBeGreaterThan(0)
   })
 
-  test('with an Idempotency-Key is one job, however often it is asked for', async () => {
+  test('with an Idempotency-Key is one job, however often it is requested', async () => {
     const { tenant, failed } = await tenantWith(3, { first: 491_711_400_000 })
     const headers = { 'idempotency-key': 'again' }
     const answers = await Promise.all(
@@ -159,7 +159,7 @@ describe('POST /messages/requeue', () => {
     expect(await job.livesMs()).toBeGreaterThan(await remembered.livesMs())
   })
 
-  test('says how many cannot be sent again, because their content is gone', async () => {
+  test('reports how many cannot be sent again because their content is gone', async () => {
     const { tenant, lane, failed } = await tenantWith(3, { first: 491_711_500_000 })
     await messageRecord(service.redis, { lane, ulid: failed[1]?.ulid ?? '' }).drop('p')
     const dry = await requeueRequest(service, tenant, { state: 'failed', dry_run: true })
@@ -169,13 +169,13 @@ describe('POST /messages/requeue', () => {
     expect(await stateOf(lane, failed[1]?.ulid ?? '')).toBe('failed')
   })
 
-  test('passes a broken record over and sends its neighbours', async () => {
+  test('skips a broken record and sends its neighbours', async () => {
     const { tenant, lane, failed } = await tenantWith(3, { first: 491_711_600_000 })
     await messageRecord(service.redis, { lane, ulid: failed[0]?.ulid ?? '' }).change({ k: 'broken' })
     expect(await requeueAll(service, tenant, { all: true })).toMatchObject({ matched: 3, requeued: 2, failed: 1 })
   })
 
-  test('passes messages over whose campaign has a broken record, and sends their neighbours', async () => {
+  test('skips messages whose campaign has a broken record, and sends their neighbours', async () => {
     const { tenant, lane } = await tenantWith(2, { first: 491_711_700_000 })
     // Enough for the steps, and not what a campaign is.
     await campaignRecord(service.redis, { lane, number: 77 }).change({ state: 'running', total: 1 })
@@ -190,7 +190,7 @@ describe('POST /messages/requeue', () => {
 })
 
 describe('a job that sends messages again', () => {
-  test('sends what fails once more meanwhile no third time', async () => {
+  test('does not send a third time what fails again meanwhile', async () => {
     // No more than it takes for some to fail again before the job is done: on a busy machine each takes a tenth of a second.
     const { tenant, lane, failed } = await tenantWith(150, { first: 15_550_100_104 })
     // All to a number that WhatsApp refuses: each fails again as soon as it has left.
@@ -207,7 +207,7 @@ describe('a job that sends messages again', () => {
     }
   })
 
-  test('is read as a whole or not at all while it is written down', async () => {
+  test('is read completely or not at all while it is being written', async () => {
     const { account } = await service.addTenant()
     const id = newRequeueJobId(Date.now())
     const order = { lanes: [], filter: {}, sinceMs: 0, untilMs: 1 }
@@ -257,7 +257,7 @@ describe('a job that sends messages again', () => {
     expect(new Set(await timesSent(failed.slice(0, 50).map(({ to }) => to)))).toEqual(new Set([1]))
   })
 
-  test('leaves a message whose job was never added, as by a kill, to the sweep', async () => {
+  test('leaves a message whose job was never added, as after a kill, to the sweep', async () => {
     const { lane, failed } = await tenantWith(1, { first: 491_713_000_000 })
     const [{ ulid, to } = { ulid: '', to: '' }] = failed
     await requeueStep(service.redis, { lane, ulid }, { until: Date.now() + 3_600_000, retentionMs: 3_600_000 })
@@ -268,7 +268,7 @@ describe('a job that sends messages again', () => {
     expect(await queuedAgainOn(service.redis, lane).timeOf(ulid)).toBeNull()
   })
 
-  test('does not hold up the recovery of a claim that was lost with its worker', async () => {
+  test('does not delay the recovery of a claim lost with its worker', async () => {
     const tenant = await service.addTenant()
     const lane = tenant.cloudLane
     const failed = await failMessages(deps(), lane, { count: 2_000, first: 491_714_000_000 })
@@ -292,8 +292,8 @@ describe('a job that sends messages again', () => {
   })
 })
 
-describe('the list of what ended badly', () => {
-  test('loses a message with its record, also one that ended long after it was accepted', async () => {
+describe('the list of messages that ended badly', () => {
+  test('loses a message together with its record, also one that ended long after it was accepted', async () => {
     const { redis } = service
     const { lane, failed } = await tenantWith(3, { first: 491_715_000_000 })
     const [old, late, kept] = failed
@@ -327,7 +327,7 @@ describe('the list of what ended badly', () => {
   })
 })
 
-test('a message that was sent keeps its content until it is delivered, and no longer', async () => {
+test('a sent message keeps its content until it is delivered, and no longer', async () => {
   const { redis } = service
   const [made] = await failMessages(deps(), 9_002, { count: 1 })
   const id = { lane: 9_002, ulid: made?.ulid ?? '' }

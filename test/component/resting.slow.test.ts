@@ -46,7 +46,7 @@ const callsOf = (wanted: (to: string) => boolean) => product.state.calls.filter(
 const shown = z.looseObject({ waits: z.looseObject({ why: z.string(), until: z.string().nullable() }).nullable() })
 const waitsOf = async (path: string) => shown.parse((await service.request('GET', path)).json().data).waits
 
-test('131048 rests campaigns for an hour; codes are asked for one at a time, and go on once one is taken', async () => {
+test('131048 rests campaigns for an hour; codes are sent one at a time until one is accepted', async () => {
   // For spam, of whatever kind; after a while only of campaigns.
   let takesCodes = false
   product.state.answer = (call, to) => (isCode(to) && takesCodes ? accepted(call, to) : graphError(429, 131048))
@@ -75,7 +75,7 @@ test('131048 rests campaigns for an hour; codes are asked for one at a time, and
   await queues.close()
 })
 
-test('while the number takes nothing at all, one message asks and the next a minute later', async () => {
+test('while the number accepts nothing at all, one message is tried, and the next a minute later', async () => {
   product.state.answer = () => graphError(429, 131048)
   const [first] = await Promise.all(Array.from({ length: 5 }, code))
   await eventually(async () => callsOf(isCode) >= 2 || undefined, 'it was asked once more', 20_000)

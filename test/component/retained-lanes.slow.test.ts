@@ -76,7 +76,7 @@ async function listeningTo(tenant: Tenant) {
   return receiver
 }
 
-test('a person is shown, listed and forgotten whose messages were sent by a sender that was removed since', async () => {
+test('a person whose messages were sent by a removed sender can still be shown, listed and erased', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.cloudLane
   const phone = '491520771001'
@@ -110,7 +110,7 @@ test('a person is shown, listed and forgotten whose messages were sent by a send
   expect((await get(`/admin/people/${phone}`, admin)).data.messages).toEqual([])
 })
 
-test('an endpoint receives the events of a removed sender that it lacks, from a relay that starts after the removal', async () => {
+test('an endpoint receives missing events of a removed sender, from a relay that starts after the removal', async () => {
   const tenant = await service.addTenant()
   const receiver = await listeningTo(tenant)
   const [name] = await sentMessages(redis, tenant.partnerLane, 1, false)
@@ -126,7 +126,7 @@ test('an endpoint receives the events of a removed sender that it lacks, from a 
   await receiver.close()
 })
 
-test('what ended badly on the lane of a removed sender is off the list once its record has gone', async () => {
+test('a message of a removed sender that ended badly leaves the list when its record is gone', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   const [failed] = await failMessages({ redis, queues }, lane, { count: 1, retentionMs: RETENTION_MS })
@@ -148,7 +148,7 @@ async function deadLetter(lane: number): Promise<void> {
 
 const inQueues = (lane: number): Promise<string[]> => namesInQueue(redis, lane)
 
-test('removing a sender twice is removing it once', async () => {
+test('removing a sender twice has the effect of removing it once', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await deadLetter(lane)
@@ -202,7 +202,7 @@ const config = () => service.config
 const forget = (nowMs: number) =>
   forgetLanes({ redis, queues, files: files(), config: config(), log: silentLog }, nowMs)
 
-test('of a removed sender nothing is left once its last messages and events have expired, and not before', async () => {
+test('nothing is left of a removed sender once its last messages and events have expired, and not before', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.cloudLane
   const receiver = await listeningTo(tenant)
@@ -243,7 +243,7 @@ test('of a removed sender nothing is left once its last messages and events have
   await receiver.close()
 })
 
-test('a lane whose removal died before it left the senders is not forgotten', async () => {
+test('a lane whose removal was cut short before it left the list of senders is not forgotten', async () => {
   const tenant = await service.addTenant()
   const lane = tenant.partnerLane
   await retainLaneUntil(redis, { lane, account: tenant.account }, Date.now() - DAY_MS)

@@ -45,7 +45,7 @@ const sessionOf = async (key: string) => ({
 /** A key in the form in which the route takes it. */
 const asTaken = (route: DeclaredRoute, key: string): string => (route.key === 'bearer' ? `Bearer ${key}` : key)
 
-test('every route of the running producer is declared, and every declared one is there', async () => {
+test('every route of the running producer is declared, and every declared one exists', async () => {
   expect((await routesOf(service.url)).sort()).toEqual(DECLARED.map(({ name }) => name).sort())
 })
 
@@ -71,7 +71,7 @@ describe.each(PROTECTED.map((route, place) => [route.name, route, place] as cons
     } else await expect401(undefined, 'none')
   })
 
-  test('is closed to every key that is not good', async () => {
+  test('is closed to every key that is not valid', async () => {
     const needs = route.needs ?? 'admin'
     const good = keyWith(needs)
     const {
@@ -100,7 +100,7 @@ describe.each(PROTECTED.map((route, place) => [route.name, route, place] as cons
     for (const [about, key] of Object.entries(wrong)) await expect401(asTaken(route, key), about)
   })
 
-  test('is closed to a good key that travels wrongly', async () => {
+  test('is closed to a valid key that is sent in the wrong way', async () => {
     const good = keyWith(route.needs ?? 'admin')
     if (route.key === 'bearer') {
       const more = [`Basic ${good}`, `Token ${good}`, `Bearer${good}`, 'Bearer', `Bearer ${good} x`]
@@ -127,7 +127,7 @@ describe.each(PROTECTED.map((route, place) => [route.name, route, place] as cons
     expect([400, 401]).toContain(inQuery.status)
   })
 
-  test('is closed to a good key that lacks its permission, and open to one that has it, with its session alike', async () => {
+  test('is closed to a valid key without its permission, and open to one with it, and to their sessions alike', async () => {
     const isForOperators = route.needs === OPERATOR
     const enough = PERMISSIONS.filter(
       (permission) =>
@@ -158,7 +158,7 @@ describe.each(PROTECTED.map((route, place) => [route.name, route, place] as cons
   })
 })
 
-test('the scheme of the header is taken in any letter case', async () => {
+test('the scheme of the header is accepted in any letter case', async () => {
   for (const route of [...ONE_OF_EACH_EDGE].filter(({ key }) => key === 'bearer')) {
     for (const scheme of ['bearer', 'BEARER']) {
       const answer = await callDeclared(service.url, route, `${scheme} ${keyWith(route.needs ?? 'admin')}`)
@@ -167,7 +167,7 @@ test('the scheme of the header is taken in any letter case', async () => {
   }
 })
 
-test('a key that is revoked while it is in use is refused within seconds', async () => {
+test('a revoked key that is in use is refused within seconds', async () => {
   const route = DECLARED.find(({ path }) => path === '/admin/lanes')
   if (!route) throw new Error('no such route')
   const { id, secret } = await createCredential(service.redis, tenant.account, ['admin'], Date.now())
@@ -177,7 +177,7 @@ test('a key that is revoked while it is in use is refused within seconds', async
   await eventually(refused, 'the key is refused', 5_000)
 })
 
-test('a key that expires while it is in use is refused from then on', async () => {
+test('a key that expires while in use is refused from then on', async () => {
   const route = DECLARED.find(({ path }) => path === '/admin/lanes')
   if (!route) throw new Error('no such route')
   const withKey = async (validMs: number) => {
@@ -197,7 +197,7 @@ test('a key that expires while it is in use is refused from then on', async () =
   expect(Date.now()).toBeGreaterThanOrEqual(expiresAt)
 })
 
-test('no key is kept in clear', async () => {
+test('no key is stored in plain text', async () => {
   const all = JSON.stringify(await stored(service.redis))
   for (const key of keys.values()) {
     expect(all).not.toContain(key)

@@ -88,7 +88,7 @@ async function reportFailed(campaign: string, code: number): Promise<void> {
   expect((await postSigned(`${service.url}/webhooks/cloud-api`, body)).status).toBe(200)
 }
 
-test('a campaign that rests at the limit is seen everywhere, with the reason and until when', async () => {
+test('a campaign that rests at the limit is shown everywhere with the reason and the end of the rest', async () => {
   const { lane, tenant } = service
   const id = await world.started(30)
   await eventually(async () => (await service.show(id)).progress.sent === 9 || undefined, 'nine of ten places are used')
@@ -135,7 +135,7 @@ test('a campaign that rests at the limit is seen everywhere, with the reason and
   await service.move(id, 'cancel')
 })
 
-test('an account sees its own portfolios in its metrics, and no other account does', async () => {
+test('an account has its own portfolios in its metrics, and no other account does', async () => {
   const other = await service.addTenant()
   const text = async (key: string) => (await service.request('GET', '/metrics', undefined, key)).text
   const series = `laneway_portfolio_people{portfolio="${portfolio}"}`
@@ -144,7 +144,7 @@ test('an account sees its own portfolios in its metrics, and no other account do
   expect(await text(theirs.secret)).not.toContain('portfolio="')
 })
 
-test('held, dropped and capped messages are counted, also of a sender without a portfolio', async () => {
+test('held, dropped and capped messages are counted, also for a sender without a portfolio', async () => {
   const { lane, redis } = service
   const sender = await findSender(redis, lane)
   if (sender === undefined) throw new Error('no sender')
@@ -177,7 +177,7 @@ test('held, dropped and capped messages are counted, also of a sender without a 
   expect(text).toContain('\nlaneway_held_dropped_total 1\n')
 })
 
-test('a number that is held back for spam and a template that is paused are reasons of their own; probes are counted', async () => {
+test('a number restricted for spam and a paused template have their own reasons; probes are counted', async () => {
   const { lane, tenant } = service
   product.state.answer = () => graphError(400, 131048)
   const spam = await world.started(3)

@@ -51,7 +51,7 @@ async function resumed() {
     .data.flatMap(({ action, target, detail }) => (action === 'campaign.resume' ? [{ target, detail }] : []))
 }
 
-test('a dry run says whom a run reaches and whom it skips and why, over HTTP and on the command line, and makes nothing', async () => {
+test('a dry run reports whom a run reaches and whom it skips and why, over HTTP and on the command line, and makes nothing', async () => {
   const id = await failed([REFUSED, UNDELIVERABLE, CAPPED], 'Black Friday')
   const writer = await service.tenant.key('contacts:write')
   const added = await service.request('POST', '/opt-outs', { person: `+${UNDELIVERABLE}` }, writer)
@@ -87,7 +87,7 @@ test('a dry run says whom a run reaches and whom it skips and why, over HTTP and
   expect(await cli('resume', id, '--dry-run')).toMatchObject({ code: 2, stdout: '' })
 })
 
-test('a run has the name of the first with its number, and the activity names class and run', async () => {
+test('a run has the name of the first with a number, and the activity lists class and run', async () => {
   const id = await failed([REFUSED], 'Cyber Monday')
   const named = async (of: string) => (await campaigns()).find((each) => each.id === of)?.name
   const second = await service.move(id, 'resume', { class: 'failed' })
@@ -113,7 +113,7 @@ test('a name too long for the number of the run is cut between characters', asyn
 
 const runSchema = z.object({ data: z.object({ id: z.string(), name: z.string() }) })
 
-test('a run of a campaign without a name is called by its id, and the same key makes one run only', async () => {
+test('a run of a campaign without a name is named after its id, and one key makes only one run', async () => {
   const id = await failed([REFUSED])
   const once = () =>
     service.tenant.api
@@ -124,7 +124,7 @@ test('a run of a campaign without a name is called by its id, and the same key m
   expect(other.data.id).toBe(one.data.id)
 })
 
-test('those whom a run of second messages never reached get possible duplicates as well, when that run is cancelled and run again', async () => {
+test('people whom a cancelled run of possible duplicates never reached get possible duplicates from the next run as well', async () => {
   const id = await service.create({ rows: {} })
   // Taken, and nothing more is said of it.
   await service.upload(id, 'phone,name\n15550100404,Ann\n')

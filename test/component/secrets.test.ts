@@ -64,7 +64,7 @@ describe('a sealed token', () => {
     },
   )
 
-  test('that is bound to no place does not open', () => {
+  test('that is bound to no sender and address does not open', () => {
     const nonce = randomBytes(12)
     const key = Buffer.from(hkdfSync('sha256', OLD, '', 'laneway provider token', 32))
     const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -75,7 +75,7 @@ describe('a sealed token', () => {
   })
 })
 
-test('another address written into Redis gets no token sent there', async () => {
+test('a token is not sent to another address that somebody writes into Redis', async () => {
   const victim = await service.addTenant()
   const { base_url } = await senderOf(victim.partnerLane)
   let stolen = 0
@@ -97,7 +97,7 @@ test('another address written into Redis gets no token sent there', async () => 
   thief.close()
 })
 
-test('an id that an older key signed is still verified, and one of a foreign key is not', () => {
+test('an id signed by an older key is still verified, and one signed by a foreign key is not', () => {
   const signed = createOpaqueIds([OLD]).sign('msg_1_01ARZ3NDEKTSV4RRFFQ69G5FAV', 'AAAAAA')
   expect(createOpaqueIds([NEW, OLD]).verify(signed)).toEqual({
     id: 'msg_1_01ARZ3NDEKTSV4RRFFQ69G5FAV',
@@ -108,7 +108,7 @@ test('an id that an older key signed is still verified, and one of a foreign key
 })
 
 describe('secrets rotate', () => {
-  test('seals every token anew under the first key, counts, and has nothing to do the second time', async () => {
+  test('seals every token anew under the first key, counts them, and has nothing to do the second time', async () => {
     const place = tokenContextOf(await senderOf(tenant.cloudLane))
     const token = createSeal([OLD]).encrypt('from long ago')(place)
     await senderRecord(service.redis, tenant.cloudLane).change({ token })
@@ -127,7 +127,7 @@ describe('secrets rotate', () => {
     await reaches(service, tenant, await sendTo(service, tenant, '491700000001'), 'read')
   })
 
-  test('names what no key opens, seals the others, and fails', async () => {
+  test('names the token that no key opens, seals the others, and fails', async () => {
     const place = tokenContextOf(await senderOf(tenant.cloudLane))
     await senderRecord(service.redis, tenant.cloudLane).change({ token: createSeal([THIRD]).encrypt('lost')(place) })
     const run = await rotate(`${OLD},${NEW}`)
@@ -138,7 +138,7 @@ describe('secrets rotate', () => {
     expect(createSeal([OLD, NEW]).isFresh((await senderOf(tenant.partnerLane)).token)).toBe(true)
   })
 
-  test('names a sender whose record cannot be read, and seals those of the others', async () => {
+  test('names a sender whose record cannot be read, and seals tokens of the others', async () => {
     const other = await service.addTenant()
     const lane = senderRecord(service.redis, other.partnerLane)
     const { account } = await lane.fields()
@@ -155,7 +155,7 @@ describe('secrets rotate', () => {
     await lane.change({ account: account ?? '' })
   })
 
-  test('does not undo a token that somebody renews at the same moment', async () => {
+  test('does not undo a token that is renewed at the same moment', async () => {
     const read = await senderOf(tenant.partnerLane)
     const env = { ...service.settings, LANEWAY_SECRET_KEYS: OLD }
     await runCli(['senders', 'renew', String(read.id), '--token', '-'], env, 'renewed')

@@ -56,7 +56,7 @@ async function check() {
   return { ...data, of: (what: string) => data.findings.find((each) => each.what === what) }
 }
 
-test('of a sender that is set up nothing is missing', async () => {
+test('nothing is missing for a completely configured sender', async () => {
   const { ok, findings } = await check()
   expect(ok).toBe(true)
   expect(Object.fromEntries(findings.map(({ what, state }) => [what, state]))).toEqual({
@@ -190,7 +190,7 @@ test.each<[string, object, string, string, RegExp, RegExp]>([
     /not rated/,
     /^$/,
   ],
-])('%s is said in a sentence, with what to do', async (_, account, what, state, sentence, todo) => {
+])('%s is reported in a sentence, with what to do', async (_, account, what, state, sentence, todo) => {
   await control(account)
   const { ok, of } = await check()
   expect(of(what)).toMatchObject({ state, sentence: expect.stringMatching(sentence) })
@@ -198,7 +198,7 @@ test.each<[string, object, string, string, RegExp, RegExp]>([
   expect(ok).toBe(state !== 'missing')
 })
 
-test('of a sender whose account at WhatsApp is not known the check says so, and asks what can be asked', async () => {
+test('for a sender with an unknown account at WhatsApp the check reports that, and checks what can be checked', async () => {
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' })
   const { ok, findings, of } = await check()
   expect([ok, of('account')?.state, of('token')?.state]).toEqual([false, 'missing', 'good'])
@@ -223,7 +223,7 @@ async function withServer(
   }
 }
 
-test('a wrong token is said once for each thing, and WhatsApp’s own words never repeat it', async () => {
+test('a wrong token is reported once for each check, and WhatsApp’s own text never repeats it', async () => {
   const error = { message: `Malformed access token ${TOKEN}`, type: 'OAuthException', code: 190 }
   await withServer({ status: 401, body: JSON.stringify({ error }) }, async (url) => {
     await reachedAt(url)
@@ -243,7 +243,7 @@ test.each([
   ['has other kinds', '{"data":{"data":[[]]},"status":5,"health_status":"x","throughput":[]}'],
   ['is a list', '[]'],
   ['has a list of anything', JSON.stringify({ data: [null, 5, { id: 'x' }, { whatsapp_business_api_data: 1 }] })],
-])('an answer that %s is no answer, and no fault of ours', async (_, body) => {
+])('an answer that %s counts as no answer, and not as a fault of ours', async (_, body) => {
   await withServer({ status: 200, body }, async (url) => {
     await reachedAt(url)
     const { findings } = await check()
@@ -252,7 +252,7 @@ test.each([
   })
 })
 
-test('a server that is not there, and one that asks to wait, are told apart', async () => {
+test('a server that does not exist and one that asks to wait are reported differently', async () => {
   await reachedAt('http://127.0.0.1:1')
   expect((await check()).of('number')).toMatchObject({
     state: 'unknown',
@@ -264,7 +264,7 @@ test('a server that is not there, and one that asks to wait, are told apart', as
   })
 })
 
-test('a server that never answers is waited for no longer than told, and simultaneous checks are one', async () => {
+test('a server that never answers is given up after the time limit, and simultaneous checks are one', async () => {
   let asked = 0
   const graph = createGraphApi('v25.0')
   const slow = {
@@ -292,7 +292,7 @@ test('a server that never answers is waited for no longer than told, and simulta
   await graph.close()
 })
 
-test('webhooks that are all refused are missing, and of those that are refused among good ones it warns', async () => {
+test('webhooks that are all refused count as missing, and refused ones among good ones give a warning', async () => {
   const forged = () =>
     fetch(`${service.url}/webhooks/cloud-api`, {
       method: 'POST',
@@ -349,7 +349,7 @@ test('webhooks that are all refused are missing, and of those that are refused a
   expect(elsewhere.stdout).not.toContain('refuses all webhooks')
 })
 
-test('its lane is paused once it is, and not by a reason that somebody died over', async () => {
+test('a paused lane is reported with its reason, but not one left by an unfinished pause', async () => {
   await setPausedFor(service.redis, tenant.cloudLane, 'The token has ended.', 'Laneway')
   expect((await check()).of('lane')).toMatchObject({ state: 'good' })
   const pause = (act: string, body?: object) => admin.post(`/admin/lanes/${tenant.cloudLane}/${act}`, body)
@@ -362,7 +362,7 @@ test('its lane is paused once it is, and not by a reason that somebody died over
   expect((await check()).of('lane')).toMatchObject({ state: 'good' })
 })
 
-test('the command line says the same, a line each', async () => {
+test('the command line reports the same, a line each', async () => {
   await control({ number: { display_phone_number: `+${own}`, status: 'PENDING' } })
   const env = service.settings
   const run = await runCli(['senders', 'check', String(tenant.cloudLane)], env)
@@ -376,7 +376,7 @@ test('the command line says the same, a line each', async () => {
   expect(partner.stdout).toContain('nothing that could be asked')
 })
 
-test('only who may administer the account may check, and only its own senders', async () => {
+test('only a key that may administer the account may check, and only its own senders', async () => {
   const other = await service.addTenant()
   const ask = async (api: Api) => (await api.get(`/admin/senders/${tenant.cloudLane}/check`)).status
   expect(await ask(await other.apiWith('admin'))).toBe(404)

@@ -63,7 +63,7 @@ const logged = (msg: string, code?: string) =>
     `the log says ${msg}`,
   )
 
-test('messages of a sender whose token was sealed under another key wait, and go out once the key is right', async () => {
+test('messages of a sender whose token was sealed under another key wait, and leave once the key is right', async () => {
   tenant = await service.addTenant()
   const ids = await Promise.all(Array.from({ length: 20 }, send))
   await startLoggedWorker({ LANEWAY_SECRET_KEY: 'not the key that the token was sealed under' })
@@ -77,7 +77,7 @@ test('messages of a sender whose token was sealed under another key wait, and go
   )
 })
 
-test('a provider that cannot be reached is logged, and so is its return', async () => {
+test('an unreachable provider is logged, and so is its return', async () => {
   tenant = await service.addTenant()
   const sealedToken = createSeal(secretKeysOf(service.config)).encrypt('token')
   await setSenderAccess(service.redis, tenant.partnerLane, { baseUrl: 'http://127.0.0.1:1', sealedToken })
@@ -89,7 +89,7 @@ test('a provider that cannot be reached is logged, and so is its return', async 
   await eventually(async () => (await statusOf(id)) === 'read', 'it is read')
 })
 
-test('a message that cannot be read becomes a dead letter with the place and the rule, and nothing that it holds', async () => {
+test('an unreadable message becomes a dead letter with the place and the rule, and nothing of its content', async () => {
   tenant = await service.addTenant()
   const payload = {
     v: 1,

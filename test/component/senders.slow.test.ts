@@ -60,7 +60,7 @@ test.each<[string, Partial<NewSender>]>([
   expect(await listSenders(redis, two)).toEqual([])
 })
 
-test('a name belongs to its account only', async () => {
+test('a name is unique only within its account', async () => {
   const [one, two] = await twoAccounts()
   await addSender(redis, await newSender(one, { name: 'shop' }))
   await addSender(redis, await newSender(two, { name: 'shop' }))
@@ -93,7 +93,7 @@ async function dyingAfter(commands: number): Promise<Redis> {
   return own
 }
 
-test('adding a sender survives a crash at any command: it was added, or can be added again', async () => {
+test('adding a sender survives a crash at any command: it is added, or can be added again', async () => {
   for (let commands = 1, died = true; died; commands += 1) {
     const account = await createAccount(redis, 'crash')
     const sender = await newSender(account, { name: 'shop', provider: 'cloud-api', phoneNumberId: `778${numbers}` })
@@ -135,7 +135,7 @@ test('a process that holds the lock for too long adds nothing', async () => {
   await addSender(redis, sender)
 })
 
-test('a number that a removal has freed before it died is refused while its sender is there', async () => {
+test('a number freed by a removal that died is refused while its sender still exists', async () => {
   const [one, two] = await twoAccounts()
   const id = await addSender(redis, await newSender(one, { number: '447700999003' }))
   await ownerOfNumber(redis, '447700999003').remove()
@@ -149,7 +149,7 @@ test('a number that a removal has freed before it died is refused while its send
   })
 })
 
-test('a sender with nothing to do is removed: its number is free, its messages are still looked up', async () => {
+test('an idle sender is removed: its number is free, and its messages can still be looked up', async () => {
   const tenant = await service.addTenant()
   const id = await sendTo(service, tenant, '+491700000900')
   await reaches(service, tenant, id, 'read')
@@ -172,7 +172,7 @@ test('a sender with nothing to do is removed: its number is free, its messages a
   expect((await cli('senders', 'remove', '4711')).stderr).toContain('is not a sender')
 })
 
-test('a sender whose messages wait is not removed, and goes on', async () => {
+test('a sender with waiting messages is not removed, and goes on', async () => {
   const tenant = await service.addTenant()
   await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'a test')
   const id = await sendTo(service, tenant, '+491700000902')
@@ -182,7 +182,7 @@ test('a sender whose messages wait is not removed, and goes on', async () => {
   await reaches(service, tenant, id, 'read')
 })
 
-test('a sender whose message comes in while it is removed stays', async () => {
+test('a sender with a message that arrives during its removal stays', async () => {
   const tenant = await service.addTenant()
   await cli('lanes', 'pause', String(tenant.partnerLane), '--reason', 'a test')
   // Makes this producer know the sender, so that it takes one more message.

@@ -65,7 +65,7 @@ describe.concurrent.each(['partner-api', 'cloud-api'] as const)('on %s', (provid
   const tenant = () => tenantOn(provider)
   const good = provider === 'partner-api' ? '491700000001' : '491700000002'
 
-  test('a message is acknowledged, sent once, followed to read, and its info tells what was sent', async () => {
+  test('a message is acknowledged, sent once, followed until read, and its info has what was sent', async () => {
     const id = await send(tenant(), `+${good}`)
     await reaches(tenant(), id, 'read')
     expect(await sendsTo(good)).toBe(1)
@@ -89,7 +89,7 @@ describe.concurrent.each(['partner-api', 'cloud-api'] as const)('on %s', (provid
     expect(error_message).toContain('code 100')
   })
 
-  test('a message that fails after it was taken is failed in the end', async () => {
+  test('a message that fails after it was accepted ends as failed', async () => {
     const id = await send(tenant(), '+15550100201')
     const { error_message } = await reaches(tenant(), id, 'failed')
     expect(error_message).toContain('131026')
@@ -101,13 +101,13 @@ describe.concurrent.each(['partner-api', 'cloud-api'] as const)('on %s', (provid
     expect(await sendsTo('15550100001')).toBeGreaterThanOrEqual(1)
   })
 
-  test('a service that is unavailable once is tried again', async () => {
+  test('a message is tried again when the service is unavailable once', async () => {
     const id = await send(tenant(), '+15550100121')
     await reaches(tenant(), id, 'read')
   })
 })
 
-test('on cloud-api, an answer lost after the message was taken is settled by the webhook, without a second send', async () => {
+test('on cloud-api, a lost answer to an accepted message is settled by the webhook, without a second send', async () => {
   const tenant = tenantOn('cloud-api')
   const row = await behaviour('reset-after-accepting')
   const id = await send(tenant, `+${row}`)
@@ -115,7 +115,7 @@ test('on cloud-api, an answer lost after the message was taken is settled by the
   expect(await sendsTo(row)).toBe(1)
 })
 
-test('on partner-api, an answer lost after the message was taken is repeated at most once and then unknown', async () => {
+test('on partner-api, a message whose answer was lost is repeated at most once and then unknown', async () => {
   const tenant = tenantOn('partner-api')
   const row = await behaviour('reset-after-accepting')
   const before = await sendsTo(row)
@@ -142,7 +142,7 @@ test('two hundred posts with one Idempotency-Key are one message', async () => {
   expect(refusal.parse(again.body).error.code).toBe('idempotency_key_reused')
 })
 
-test("another account's message and one that never was are told apart by nothing", async () => {
+test("another account's message and one that never existed get the same answer", async () => {
   const id = await send(tenantOn('partner-api'), '+491700000999')
   const key = tenantOn('cloud-api').apiKey
   const others = await service.post('/chatappbusiness/getmessgageinfobyid', { api_key: key, message_id: id })

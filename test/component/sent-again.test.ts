@@ -68,7 +68,7 @@ async function losingEachReply(work: (place: number) => Promise<unknown>, check:
   }
 }
 
-test('the starts of a preflight', async () => {
+test('the starts of a preflight are counted once although the command is resent', async () => {
   const id = { lane: 1, number: 1, epoch: 1 }
   const record = campaignRecord(direct, id)
   await record.change({ epoch: 1, preflight_starts: 0 })
@@ -83,21 +83,21 @@ test('the starts of a preflight', async () => {
   expect(await findCampaign(direct, { lane: 1, number: 2 })).toBeUndefined()
 })
 
-test('what an erasure found', async () => {
+test('what an erasure found is counted once although the command is resent', async () => {
   await losingEachReply(
     () => countErased(redis, 'er_1', 'messages', 5),
     async (place) => expect(await erasureRecord(direct, 'er_1').field('messages')).toBe(String(5 * (place + 1))),
   )
 })
 
-test('how often a lane was opened again', async () => {
+test('the reopenings of a lane are counted once although the command is resent', async () => {
   await losingEachReply(
     () => countReopened(redis, 1),
     async (place) => expect(await timesReopened(direct, 1)).toBe(place + 1),
   )
 })
 
-test('the attempts of an endpoint', async () => {
+test('the attempts of an endpoint are listed once although the command is resent', async () => {
   const nowMs = Date.now()
   const attempt = {
     ...{ at: new Date(nowMs).toISOString(), ok: true, events: 1, types: ['message.sent'], attempt: 1, status: 204 },

@@ -47,7 +47,7 @@ afterAll(async () => {
   await lanes?.close()
 })
 
-test('a Sentinel whose connection went half open is asked again over a new one', async () => {
+test('a Sentinel whose connection became half open is asked again over a new one', async () => {
   // The first was asked by the connection itself.
   await eventually(async () => asked > 2, 'the Sentinel is asked every second')
   for (const socket of asking) silent.add(socket)

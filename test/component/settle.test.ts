@@ -80,8 +80,8 @@ const ends = async (outcome: Outcome, message?: Attempted) => settle(deps, entry
 const record = ({ id }: Attempted) => readMessage(world.redis, id)
 const isPaused = () => world.queues.isPaused(lane)
 
-describe('sent', () => {
-  test('to somebody whom WhatsApp knows by another number teaches that both are theirs', async () => {
+describe('a sent message', () => {
+  test('to a person whom WhatsApp returns under another number joins both numbers', async () => {
     const message = await claimed()
     const knownAs = ['5511987654321', 'BR.77']
     await ends({ kind: 'sent', providerId: 'wamid.1', knownAs }, message)
@@ -91,7 +91,7 @@ describe('sent', () => {
     expect(await namesOf(world.redis, account, 'BR.77')).toEqual(names)
   })
 
-  test('a user id that is answered for many makes nobody of the others theirs, also in another process', async () => {
+  test('with a user id returned for many people joins it to the first only, also in another process', async () => {
     const { account } = entry.sender
     const people = ['491700000011', '491700000012', '491700000013']
     for (const to of people) {
@@ -102,7 +102,7 @@ describe('sent', () => {
     expect(names).toEqual([['491700000011', 'DE.shared'], ['491700000012'], ['491700000013']])
   })
 
-  test('a number that is answered for many without one makes one person of none of them', async () => {
+  test('with one number returned for many user ids joins it to the first only', async () => {
     const { account } = entry.sender
     const people = ['DE.many1', 'DE.many2', 'DE.many3']
     for (const to of people) {
@@ -113,7 +113,7 @@ describe('sent', () => {
     expect(names).toEqual([['491700000021', 'DE.many1'], ['DE.many2'], ['DE.many3']])
   })
 
-  test('a user id that is answered for many stays that of the first, in either national form of their number', async () => {
+  test('with a user id returned for many numbers joins it to the first, in either national form of the number', async () => {
     const { account } = entry.sender
     const [first, firstToday, other] = ['551187650001', '5511987650001', '5511987650002']
     for (const to of [first, other, firstToday]) {
@@ -125,7 +125,7 @@ describe('sent', () => {
     expect(names).toEqual([theirs, theirs, [other, '551187650002']])
   })
 
-  test('what an answer has taught is not asked of Redis again, nor what it cannot teach', async () => {
+  test('does not ask Redis again about names that are known, nor about ones that cannot be joined', async () => {
     const commandsOf = async (to: string, knownAs?: readonly string[]): Promise<number> => {
       const message = { ...(await claimed()), to }
       const counted = connectWithRetry(world.server.url)
@@ -151,7 +151,7 @@ describe('sent', () => {
 
   const outcome = { kind: 'sent', providerId: 'wamid.1' } as const
 
-  test('is written down with the id of WhatsApp', async () => {
+  test('is recorded with WhatsApp’s id', async () => {
     const message = await claimed()
     expect(await ends(outcome, message)).toEqual(DONE)
     expect(await record(message)).toMatchObject({ state: 'sent', providerId: 'wamid.1' })
@@ -159,7 +159,7 @@ describe('sent', () => {
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(0)
   })
 
-  test('ends a row of refusals and a block at once, and not only when it is written down with others', async () => {
+  test('ends a series of refusals and a block at once, not only when it is recorded with others', async () => {
     const over: number[] = []
     deps = { ...deps, refusals: { ...deps.refusals, over: ({ number }) => over.push(number) } }
     const message = await claimed()
@@ -169,13 +169,13 @@ describe('sent', () => {
     await settled
   })
 
-  test('with a word for its state that nobody knows keeps that with the message', async () => {
+  test('with an unknown state keeps that state with the message', async () => {
     const message = await claimed()
     await ends({ ...outcome, word: 'paused' }, message)
     expect(await record(message)).toMatchObject({ state: 'sent', messageStatus: 'paused' })
   })
 
-  test('on a wire that must be polled is polled after a second', async () => {
+  test('on a wire with polls is polled after a second', async () => {
     entry = { ...entry, provider: { ...entry.provider, poll: () => Promise.reject(new Error('not yet')) } }
     const message = await claimed()
     const before = Date.now()
@@ -189,14 +189,14 @@ describe('sent', () => {
   test.each([
     ['before that is known of it', { blocked_at: 5, sent_after_block: 4 }, 5],
     ['after another one', { blocked_at: 5, sent_after_block: 5 }, 0],
-  ])('by a sender that was blocked, %s', async (_when, of, stored) => {
+  ])('of a sender that was blocked, %s', async (_when, of, stored) => {
     entry = { ...entry, sender: { ...entry.sender, ...of } }
     await ends(outcome)
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(stored)
   })
 })
 
-test('failed is written down with its code, and a refusal because of an opt-out opts the person out', async () => {
+test('a failed message is recorded with its code, and a refusal because of an opt-out opts the person out', async () => {
   const message = await claimed()
   expect(await ends({ kind: 'failed', concerns: 'recipient', problem }, message)).toEqual(DONE)
   expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
@@ -206,7 +206,7 @@ test('failed is written down with its code, and a refusal because of an opt-out 
   expect(await findOptOut(world.redis, account, message.to)).toMatchObject({ source: 'provider' })
 })
 
-test('where the lane waits the message is queued again, without a try, and the lane is in a cooldown', async () => {
+test('when the lane waits the message is queued again, without a try, and the lane is in a cooldown', async () => {
   const message = await claimed()
   const end = await ends({ kind: 'lane_waits', laneMs: 60_000, backoff: false, problem }, message)
   expect(end).toEqual({ kind: 'lane_waits', ms: 60_000 })
@@ -214,7 +214,7 @@ test('where the lane waits the message is queued again, without a try, and the l
   expect(await cooldownOf(world.redis, lane).livesMs()).toBeGreaterThan(30_000)
 })
 
-test('a message that Laneway itself refuses shows nothing about the provider: the outage goes on, and the next message asks', async () => {
+test('a message refused by Laneway itself proves nothing about the provider: the outage goes on, and the next message probes', async () => {
   for (let n = 0; n < 4; n += 1) deps.backoff.isOutage(lane)
   await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
   const before = await probingOf(world.redis, lane).value()
@@ -241,7 +241,7 @@ test.each([
     'A file in its messages cannot be sent: WhatsApp refused it, the template is paused for low quality (code 132015).',
   ],
 ])(
-  'a file that cannot be sent (%s) pauses its campaign with a reason that blames no template',
+  'a file that cannot be sent (%s) pauses its campaign with a reason that does not blame the template',
   async (code, reason) => {
     const account = entry.sender.account
     const definition = {
@@ -261,7 +261,7 @@ test.each([
   },
 )
 
-test('a probe that never asked the provider lets the next message ask, and lengthens no wait', async () => {
+test('a probe that never reached the provider lets the next message probe, and lengthens no wait', async () => {
   await coolForProbe(world.redis, lane, { firstMs: 4_000, mostMs: 30_000, isProbe: false }, problem)
   const before = await probingOf(world.redis, lane).value()
   await cooldownOf(world.redis, lane).remove()
@@ -277,7 +277,7 @@ test('a probe that never asked the provider lets the next message ask, and lengt
   await claimed()
 })
 
-test('where only the message waits it is put off, longer after each try, and fails with the last one', async () => {
+test('a message that waits alone is delayed longer after each try, and fails after the last one', async () => {
   const outcome: Outcome = { kind: 'message_waits', retryAfterMs: undefined, problem }
   const message = await claimed()
   const waits: number[] = []
@@ -298,11 +298,11 @@ test('where only the message waits it is put off, longer after each try, and fai
   expect(await record(message)).toMatchObject({ state: 'failed', problem: { code: '131026' } })
 })
 
-test('a message that is to be tried after a time of WhatsApp waits for so long', async () => {
+test('a message to be tried after a time from WhatsApp waits that long', async () => {
   expect(await ends({ kind: 'message_waits', retryAfterMs: 77_000, problem })).toEqual({ kind: 'waits', ms: 77_000 })
 })
 
-test('where the recipient waits the message does, without a try, and so do others to them', async () => {
+test('when the recipient waits the message does too, without a try, and so do others to them', async () => {
   const message = await claimed()
   const end = await ends({ kind: 'recipient_waits', leastMs: 60_000, problem }, message)
   expect(end.kind === 'waits' && end.ms).toBeGreaterThanOrEqual(60_000)
@@ -314,7 +314,7 @@ test('where the recipient waits the message does, without a try, and so do other
 test.each([
   ['an old form of their number', '551187650001', '5511987650001', []],
   ['a user id', 'DE.pair', '491700000031', ['491700000031', 'DE.pair']],
-])('a report that the recipient has had too many makes others to them wait, also sent to %s', async (...given) => {
+])('a report that the recipient got too many messages makes others to them wait, also to %s', async (...given) => {
   const [, to, first, known] = given
   const { account } = entry.sender
   if (known.length > 0) await keepNames(world.redis, account, [{ names: known }])
@@ -328,7 +328,7 @@ test.each([
   expect(await claimMessages(world.redis, [asked], LONG_TIMES)).toMatchObject([{ verdict: 'recipient_cooldown' }])
 })
 
-test('a refusal of the sender pauses it; drawn again by the same message after another was sent, it is about that', async () => {
+test('a refusal of the sender pauses it; repeated for the same message after another was sent, it fails that message', async () => {
   const outcome: Outcome = { kind: 'sender_blocked', problem: { code: '190', sentence: 'The token has expired.' } }
   const message = await claimed()
   const other = await claimed()
@@ -345,7 +345,7 @@ test('a refusal of the sender pauses it; drawn again by the same message after a
   expect(await isPaused()).toBe(false)
 })
 
-describe('on a full Redis an outcome is written down, whatever else is refused:', () => {
+describe('on a full Redis an outcome is recorded, whatever else is refused:', () => {
   const whileFull = async (outcome: Outcome, message: Attempted) => {
     await world.redis.config('SET', 'maxmemory', '1')
     try {
@@ -366,7 +366,7 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     expect((await findSender(world.redis, lane))?.sent_after_block).toBe(5)
   })
 
-  test('failed, of somebody who has opted out: the next refusal puts them on the list', async () => {
+  test('failed, for a person who has opted out, and the next refusal lists them', async () => {
     const message = { ...(await claimed()), to: '491700000077' }
     const outcome = { kind: 'failed', concerns: 'recipient', problem: refused } as const
     expect(await whileFull(outcome, message)).toEqual(DONE)
@@ -375,7 +375,7 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     expect(await findOptOut(world.redis, entry.sender.account, message.to)).toMatchObject({ source: 'provider' })
   })
 
-  test('queued again, where a campaign cannot be paused', async () => {
+  test('queued again, when a campaign cannot be paused', async () => {
     const pausesCampaign = async () => (await world.redis.sadd('a-list', 1)) > 0
     deps = { ...deps, refusals: { ...deps.refusals, pausesCampaign } }
     const message = await claimed()
@@ -393,7 +393,7 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     expect(await record(message)).toMatchObject({ state: 'queued' })
   })
 
-  test('the lane waits, of which its campaigns cannot be told', async () => {
+  test('the lane waits, although its campaigns cannot be notified', async () => {
     const { redis, queues } = world
     const { log, lines } = keptLog()
     const provider = answering(async () => {
@@ -415,19 +415,19 @@ describe('on a full Redis an outcome is written down, whatever else is refused:'
     expect(lines.filter((line) => line.includes('attempt.follow_up_lost'))).toHaveLength(1)
   })
 
-  test('unconfirmed, by a sender that can send nothing', async () => {
+  test('unconfirmed, by a sender that cannot send', async () => {
     const message = await claimed()
     await whileFull({ kind: 'unconfirmed', blocksSender: true, coolsLane: false, problem }, message)
     expect(await record(message)).toMatchObject({ state: 'unconfirmed' })
   })
 })
 
-describe('unconfirmed', () => {
+describe('an unconfirmed message', () => {
   const outcome = (blocksSender = false): Outcome => ({ kind: 'unconfirmed', blocksSender, coolsLane: false, problem })
   const decidedInMs = async ({ id }: Attempted) =>
     Number(await inDoubtOn(world.redis, lane).timeOf(id.ulid)) - Date.now()
 
-  test('waits for evidence, which only some wires bring', async () => {
+  test('waits for evidence if its wire has any', async () => {
     for (const bringsEvidence of [true, false]) {
       entry = { ...entry, bringsEvidence }
       const message = await claimed()
@@ -438,12 +438,12 @@ describe('unconfirmed', () => {
     expect(await isPaused()).toBe(false)
   })
 
-  test('pauses the sender if the answer says that it can send nothing', async () => {
+  test('pauses the sender if the answer shows that it cannot send', async () => {
     await ends(outcome(true))
     expect(await isPaused()).toBe(true)
   })
 
-  test('is no outage while every other attempt is answered, although their steps come back together', async () => {
+  test('makes no outage while every other attempt is answered, although their steps arrive together', async () => {
     const messages = await Promise.all(Array.from({ length: 12 }, () => claimed()))
     const sent = { kind: 'sent', providerId: 'wamid.1' } as const
     const settled = await Promise.all(messages.map((message, i) => ends(i % 2 === 0 ? outcome() : sent, message)))
@@ -451,7 +451,7 @@ describe('unconfirmed', () => {
     expect(await cooldownOf(world.redis, lane).isThere()).toBe(false)
   })
 
-  test('is an outage when it comes five times in a row: the lane waits', async () => {
+  test('makes an outage when it is the fifth in a row: the lane waits', async () => {
     for (let i = 0; i < 4; i += 1) expect(await ends(outcome())).toEqual(DONE)
     // The provider did not answer in order.
     const others = await Promise.all([claimed(), claimed()])
@@ -463,7 +463,7 @@ describe('unconfirmed', () => {
     expect(leftMs + performance.now() - since).toBeGreaterThan(500)
   })
 
-  test('is none when the provider has answered in between', async () => {
+  test('makes no outage when the provider has answered in between', async () => {
     for (let i = 0; i < 9; i += 1) {
       expect(await ends(i === 4 ? { kind: 'failed', concerns: 'recipient', problem } : outcome())).toEqual(DONE)
     }

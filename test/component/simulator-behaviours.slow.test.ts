@@ -117,7 +117,7 @@ describe('refused', () => {
     expect(await readLedger(simulator.url)).toHaveLength(2)
   })
 
-  test('only the limits of the number and of the app say when to come back', async () => {
+  test('only the limits of the number and of the app have a Retry-After', async () => {
     const retryAfter = async (name: string) =>
       (await postCloud(simulator.url, cloudText(numberOf(name)))).headers.get('retry-after')
     expect(await retryAfter('rate-limited')).toBe('1')
@@ -166,7 +166,7 @@ describe('status updates', () => {
     ['disordered-webhooks', ['read', 'delivered', 'sent']],
     ['skips-delivered', ['sent', 'read']],
     ['failed-after-delivered', ['sent', 'delivered', 'failed']],
-  ])('%s: the webhooks say %j, in this order', async (name, expected) => {
+  ])('%s: the webhooks report %j, in this order', async (name, expected) => {
     const id = idOf(await postCloud(simulator.url, cloudText(numberOf(name))))
     await receiver.until(() => statusesOf(id).length >= expected.length)
     expect(statusesOf(id).map((one) => one.status)).toEqual(expected)
@@ -273,7 +273,7 @@ describe('transport', () => {
     await accepted()
   })
 
-  test('plain-500 and error-after-accepting cannot be told apart, though only one was accepted', async () => {
+  test('plain-500 and error-after-accepting get equal answers, though only one was accepted', async () => {
     const looks = async (name: string) => {
       const answer = await sendRaw(numberOf(name))
       return [answer.status, answer.headers.get('content-type'), await answer.text()]
@@ -306,7 +306,7 @@ describe('transport', () => {
   })
 })
 
-test('every row of the table was observed above', () => {
+test('every row of the table was tested above', () => {
   expect([...numbers.keys()].filter((name) => !seen.has(name))).toEqual([])
 })
 

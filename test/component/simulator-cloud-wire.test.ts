@@ -55,7 +55,7 @@ describe('a send', () => {
     expect(JSON.stringify(answer.body)).toContain('The parameter to is required.')
   })
 
-  test('is acknowledged, and stands in the ledger with the sender and the opaque data', async () => {
+  test('is acknowledged, and is in the ledger with the sender and the opaque data', async () => {
     const answer = await postCloud(simulator.url, cloudText(TO, { biz_opaque_callback_data: 'our-id' }))
     const id = idOf(answer)
     expect(answer.body).toEqual({
@@ -98,7 +98,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('of the shape is code 100 with the field in the message and no error_data', async () => {
+  test('of a wrong shape is code 100 with the field in the message and no error_data', async () => {
     const answer = await postCloud(simulator.url, cloudText(TO, { text: { body: '' } }))
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual({
@@ -111,7 +111,7 @@ describe('a refusal', () => {
     })
   })
 
-  test('of a value carries its title in the message and its details in error_data', async () => {
+  test('of a wrong value has its title in the message and its details in error_data', async () => {
     const interactive = { type: 'button', body: { text: 'x' }, action: { buttons: [] } }
     const body = { messaging_product: 'whatsapp', to: TO, type: 'interactive', interactive }
     expect((await postCloud(simulator.url, body)).body).toEqual({
@@ -142,7 +142,7 @@ describe('a refusal', () => {
 })
 
 describe('status webhooks', () => {
-  test('say sent, delivered and read, each with the recipient, our opaque data and the sender', async () => {
+  test('report sent, delivered and read, each with the recipient, our opaque data and the sender', async () => {
     const id = idOf(await postCloud(simulator.url, cloudText(TO, { biz_opaque_callback_data: 'our-id' })))
     await receiver.until(() => statusesOf(id).length === 3)
     expect(
@@ -173,7 +173,7 @@ describe('status webhooks', () => {
     expect(statusesOf(id).some((status) => 'biz_opaque_callback_data' in status)).toBe(false)
   })
 
-  test('are signed over the raw bytes, which serialising the parsed body again does not give', async () => {
+  test('are signed over the raw bytes, which differ from the parsed body serialised again', async () => {
     const id = idOf(await postCloud(simulator.url, cloudText(TO, { biz_opaque_callback_data: 'Grüße 👋' })))
     await receiver.until(() => statusesOf(id).length === 3)
     const one = receiver.posts.find((candidate) => candidate.statuses.some((status) => status.id === id))
@@ -185,7 +185,7 @@ describe('status webhooks', () => {
     expect(statusesOf(id)[0]?.biz_opaque_callback_data).toBe('Grüße 👋')
   })
 
-  test('of many messages are none lost and none doubled', async () => {
+  test('of many messages are neither lost nor doubled', async () => {
     const sent = await Promise.all(
       Array.from({ length: 600 }, async () => idOf(await postCloud(simulator.url, cloudText(TO), '77'))),
     )
@@ -195,7 +195,7 @@ describe('status webhooks', () => {
     expect(new Set(received().map((one) => `${one.id} ${one.status}`)).size).toBe(1800)
   })
 
-  test('that are due together come in posts of at most a thousand, in their order', async () => {
+  test('that are due together come in posts of at most a thousand, in order', async () => {
     const own = await startWebhookReceiver()
     const webhooks = new Webhooks(own.url, SECRET, () => '15550000077')
     const now = Date.now()
@@ -235,7 +235,7 @@ describe('status webhooks', () => {
     await expect.poll(async () => (await webhookCounts()).waiting).toBe(0)
   })
 
-  test('are not sent while there is no address', async () => {
+  test('are not sent without an address', async () => {
     await post(`${simulator.url}/_control`, { webhook_url: null })
     const before = await webhookCounts()
     idOf(await postCloud(simulator.url, cloudText(TO)))
@@ -262,7 +262,7 @@ describe('an inbound message', () => {
     expect(messageOf(id)).toMatchObject({ type, [type]: expect.any(Object) })
   })
 
-  test('that the receiver does not take is `delivered: false`, and comes again under the same id', async () => {
+  test('that the receiver does not accept is `delivered: false`, and comes again under the same id', async () => {
     await quiet()
     const answers = [500]
     receiver.answer = () => answers.shift() ?? 200

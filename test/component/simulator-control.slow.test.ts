@@ -35,7 +35,7 @@ const sendCode = async (body = cloudText(TO), sender = '1') => {
 }
 
 describe('a rule', () => {
-  test('applies to what it matches, as often as it says', async () => {
+  test('applies to matching messages, as often as it states', async () => {
     await control({ match: { to: TO, sender: '1', wire: 'cloud' }, behaviour: 'rate-limited', count: 1 })
     expect(await sendCode(cloudText('+491709999999'))).toBe(200)
     expect(await sendCode(cloudText(TO), '2')).toBe(200)
@@ -56,7 +56,7 @@ describe('a rule', () => {
     await receiver.close()
   })
 
-  test('is listed with what is left of it, and gone after clear', async () => {
+  test('is listed with its remaining count, and gone after clear', async () => {
     const set = await control({ match: { every: 2 }, behaviour: 'slow', count: 3 })
     expect(set.body).toEqual({
       rules: [{ match: { every: 2 }, behaviour: 'slow', left: 3 }],

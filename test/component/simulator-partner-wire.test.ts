@@ -86,7 +86,7 @@ describe('a refusal', () => {
       { 'content-type': 'text/plain' },
       'The Content-Type must be application/json.',
     ],
-  ])('of %s is code 100 and says so', async (_, body, headers, details) => {
+  ])('of %s is code 100 and states why', async (_, body, headers, details) => {
     const answer = await post(`${simulator.url}/sendservicemessages/sendmessages`, body, headers)
     expect(answer.status).toBe(400)
     expect(answer.body).toEqual({ ...envelope(100), error: { code: 100, details } })
@@ -107,12 +107,12 @@ describe('a refusal', () => {
 })
 
 describe('a lookup', () => {
-  test('of the status shows where the message stands, without an error', async () => {
+  test('of the status returns the state of the message, without an error', async () => {
     const id = idOf(await postPartner(simulator.url, partnerImage(TO)))
     expect(await lookUp(simulator.url, id)).toEqual({ status: 'read', error_message: null })
   })
 
-  test('of the status shows why a message failed, with the code', async () => {
+  test('of the status returns why a message failed, with the code', async () => {
     const id = idOf(await postPartner(simulator.url, partnerImage('+15550100201')))
     const { status, error_message } = await lookUp(simulator.url, id)
     expect(status).toBe('failed')
@@ -133,7 +133,7 @@ describe('a lookup', () => {
     expect(await lookUp(simulator.url, id)).toMatchObject({ status: 'failed', error_message: /131047/ })
   })
 
-  test('of the info shows every field', async () => {
+  test('of the info returns every field', async () => {
     const id = idOf(await postPartner(simulator.url, partnerImage(TO)))
     const answer = await post(`${simulator.url}/chatappbusiness/fetchmessageinfo`, { api_key: 'key', message_id: id })
     expect(answer.body).toEqual({
@@ -152,7 +152,7 @@ describe('a lookup', () => {
     })
   })
 
-  test('of the info says failed of a failed message, and inbound of one that a person sent', async () => {
+  test('of the info is failed for a failed message, and inbound for a received one', async () => {
     const info = async (id: string) =>
       (await post(`${simulator.url}/chatappbusiness/fetchmessageinfo`, { api_key: 'key', message_id: id })).body
     const failed = idOf(await postPartner(simulator.url, partnerTemplate('+15550100201')))
@@ -188,13 +188,13 @@ describe('an Idempotency-Key', () => {
   const send = (key: string) => postPartner(simulator.url, partnerImage(TO), { 'idempotency-key': key })
   const honour = (on: boolean) => post(`${simulator.url}/_control`, { honours_idempotency: on })
 
-  test('means nothing by default: each repeat is another message', async () => {
+  test('has no effect by default: each repeat is another message', async () => {
     const first = idOf(await send('off'))
     expect(idOf(await send('off'))).not.toBe(first)
     expect(await readLedger(simulator.url)).toHaveLength(2)
   })
 
-  test('returns the first acknowledgement and adds no line once it is honoured', async () => {
+  test('that is honoured returns the first acknowledgement and adds no line', async () => {
     await honour(true)
     const first = await send('on')
     expect((await send('on')).body).toEqual(first.body)

@@ -60,7 +60,7 @@ test('a plan that contradicts itself is refused', async () => {
   expect(answer.status).toBe(400)
 })
 
-test('caps: refused at once, or failed by webhook, and whoever sends within one is listed', async () => {
+test('caps: refused at once, or failed by webhook, and messages within one are listed', async () => {
   await physics({ caps: { share: 1 } })
   const to = '+491701299991'
   expect(await send({ to })).toBe(131049)
@@ -73,7 +73,7 @@ test('caps: refused at once, or failed by webhook, and whoever sends within one 
   await receiver.until(() => receiver.statuses().some(({ status }) => status === 'failed'))
 })
 
-test('holds that end well: held in the answer, sent when it is decided', async () => {
+test('holds that end well: held in the answer, sent when decided', async () => {
   await physics({ holds: { for_ms: 300, ends: 'well' } })
   expect(await send()).toBe('held_for_quality_assessment')
   expect(await send({ name: 'code' })).toBe('accepted')
@@ -107,7 +107,7 @@ test('the budget: shared by the numbers, refused above it, and raised by a webho
   expect(await send({ name: 'code', from: SECOND })).toBe(131048)
 })
 
-test('quality: blocks pause the template and hold the number back, each told by webhook', async () => {
+test('quality: blocks pause the template and restrict the number, each reported by webhook', async () => {
   await physics({
     quality: { blocks: 1, pauses_template_at: 3, holds_number_back_at: 3, holds_number_back_ms: 600_000 },
   })

@@ -53,7 +53,7 @@ test('exits on SIGTERM even while an answer hangs', async () => {
   expect(await hanging).toBeInstanceOf(Error)
 })
 
-test('tells a parent that forked it where it listens, and ends when the parent lets go', async () => {
+test('reports its address to a parent that forked it, and ends when the parent disconnects', async () => {
   const child = fork(main, { env: { SIMULATOR_PORT: '0' }, stdio: 'ignore' })
   started.push(child)
   const [message] = await once(child, 'message')
@@ -63,7 +63,7 @@ test('tells a parent that forked it where it listens, and ends when the parent l
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-test('ends when its parent lets go while it is still being loaded', async () => {
+test('ends when its parent disconnects while it is still loading', async () => {
   const child = fork(main, { env: { SIMULATOR_PORT: '0' }, stdio: 'ignore' })
   started.push(child)
   child.disconnect()

@@ -112,7 +112,7 @@ test.each([
   [10, 11],
   [25, 28],
   [80, 88],
-])('of a lane of %i a second no ten hold more than its rate, and no one more than %i', async (rate, most) => {
+])('a lane of %i a second keeps its rate over ten seconds, and sends at most %i in one', async (rate, most) => {
   const pace = paceOf(rate)
   await fc.assert(
     fc.asyncProperty(stalls, missing, async (pauses, missedOneIn) => {
@@ -126,7 +126,7 @@ test.each([
   )
 })
 
-test('the same of a lane of 1,000 a second', async () => {
+test('a lane of 1,000 a second keeps its rate in the same way', async () => {
   const pace = paceOf(1_000)
   const slots = await slotsOf(
     pace,
@@ -149,7 +149,7 @@ test.each([10, 80, 1_000])(
   },
 )
 
-test('a lane that nothing stalls has its slots evenly', async () => {
+test('a lane without stalls has evenly spaced slots', async () => {
   const gapMs = paceOf(80).gapUs / 1_000
   // Slots are whole microseconds, and a window of them is exact.
   const roundingMs = 0.25

@@ -91,7 +91,7 @@ describe('a claim', () => {
     expect(other.atMs - other.nowMs).toBeLessThanOrEqual(0)
   })
 
-  test('is refused when its slot is too far ahead, without a trace; a transactional message may claim it', async () => {
+  test('is refused when its slot is too far ahead, without a trace; a transactional message may have it', async () => {
     const lane = newLane()
     await slotOn(lane, SLOWEST)
     const last = await latest(lane)
@@ -103,7 +103,7 @@ describe('a claim', () => {
     expect(await claimOn(lane, { id, pace: SLOWEST })).toMatchObject({ verdict: 'done', state: 'sending' })
   })
 
-  test('of what does not leave uses no slot', async () => {
+  test('for a message that does not leave uses no slot', async () => {
     const lane = newLane()
     await slotOn(lane, SLOWEST)
     const last = await latest(lane)
@@ -123,7 +123,7 @@ describe('a claim', () => {
     expect(slot.atMs).toBeLessThanOrEqual(slot.nowMs)
   })
 
-  test('of a lane whose rate has changed goes by the new one', async () => {
+  test('on a lane whose rate has changed uses the new rate', async () => {
     const lane = newLane()
     const slow = { ...SLOW, gapUs: 60_000_000, closestUs: 60_000_000 }
     await claimOn(lane, { pace: slow })
@@ -140,7 +140,7 @@ describe('a claim', () => {
 })
 
 describe('a request that missed its slot', () => {
-  test('leaves at once when nobody has the next one, and all that follow move', async () => {
+  test('leaves at once when the next slot is free, and all later slots move', async () => {
     const lane = newLane()
     const missed = await slotOn(lane)
     await eventually(async () => (await redisNowMs(redis)) > missed.atMs + 100, 'the slot is over')
@@ -151,7 +151,7 @@ describe('a request that missed its slot', () => {
     expect(next.atMs).toBeCloseTo(dueAfter(again, next), 0)
   })
 
-  test('gets the one after all that are given out, and none that is too far ahead', async () => {
+  test('gets the slot after all reserved ones, and none that is too far ahead', async () => {
     const lane = newLane()
     // As far ahead as slots may be, 5 s, so that the next one is still ahead after a standstill.
     const pace = { ...SLOW, gapUs: 1_600_000, closestUs: 1_600_000 }
@@ -180,7 +180,7 @@ describe('a worker that serves a lane alone', () => {
   /** Slots of a window are remembered for as long as it is: here for ten seconds, so that a standstill forgets none. */
   const pace = { ...SLOW, gapUs: 20_000, closestUs: 20_000, window: 500 }
 
-  test('may use what has passed since its latest slot, as much as it asks for', async () => {
+  test('may use slots that have passed since its latest one, as many as it asks for', async () => {
     const lane = newLane()
     const first = await slotOn(lane, pace)
     await eventually(async () => (await redisNowMs(redis)) > first.atMs + 100, 'slots have passed')
@@ -191,7 +191,7 @@ describe('a worker that serves a lane alone', () => {
     expect([late.isShared, nearly.isShared]).toEqual([false, false])
   })
 
-  test('may use nothing that has passed once another one has reserved a slot, and the answer says so', async () => {
+  test('may use no passed slots once another worker has reserved one, and the answer reports it', async () => {
     const lane = newLane()
     const [first, others] = [await slotOn(lane, pace), await slotOn(lane, pace)]
     await eventually(async () => (await redisNowMs(redis)) > others.atMs + 100, 'slots have passed')
@@ -201,7 +201,7 @@ describe('a worker that serves a lane alone', () => {
     expect((await slotOn(lane, pace, { latest: slot.name, pastMs: 0 })).isShared).toBe(false)
   })
 
-  test('is left alone by another one while what is late leaves, and uses nothing more that has passed from then on', async () => {
+  test('is not disturbed by another worker while its late messages leave, and uses no more passed slots after that', async () => {
     // Once more where the machine let that time pass.
     const { lane, late, refused } = await eventually(async () => {
       const lane = newLane()
@@ -250,7 +250,7 @@ describe('a worker', () => {
 
   const waiting = { isTransactional: true, until: deadlineIn(HOUR), wantedUntil: NEVER }
 
-  test('that shares its lane and stood still spreads what it had claimed over new slots, which it gets in one step', async () => {
+  test('that shares its lane and stood still spreads its claims over new slots, which it gets in one step', async () => {
     const lane = newLane()
     const { claimed, wait, clock, exchanged } = await claimsOf(lane, 4)
     const leaving = claimed.map(async (slot) => {
@@ -271,7 +271,7 @@ describe('a worker', () => {
     expect(exchanged[0]).toBe(4)
   })
 
-  test('that is alone and stood still sends at once what it had claimed', async () => {
+  test('that is alone and stood still sends its claims at once', async () => {
     const lane = newLane()
     const { claimed, wait, exchanged } = await claimsOf(lane, 4)
     const leaving = claimed.map((slot) => wait(waiting, { ...slot, isShared: false }, soon))
@@ -280,7 +280,7 @@ describe('a worker', () => {
     expect(exchanged).toEqual([])
   })
 
-  test('without Redis has no other slot, and lets nothing leave', async () => {
+  test('without Redis gets no other slot, and lets nothing leave', async () => {
     const lane = newLane()
     const { claimed } = await claimsOf(lane, 1)
     const away = connectWithRetry(url)
@@ -342,7 +342,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
   /** One a minute: nothing else would leave in time if a turn was used up. */
   const ONE_A_MINUTE: Pace = { ...SLOW, limits: [{ most: 1, spanMs: 60_000 }] }
 
-  test('and one that is refused before it is sent leave their turns to others', async () => {
+  test('and one that is refused before it is sent leave their slots to others', async () => {
     const lane = newLane()
     let calls = 0
     const send = async () => {
@@ -370,7 +370,7 @@ describe('a request that cannot leave in its slot, because its connection opens 
   test.each([
     ['misses its slot every time', async () => ({ kind: 'never_left', cause: MISSED_SLOT }) as const],
     ['cannot be made', () => Promise.reject(new Error('a fault of ours'))],
-  ])('leaves its turn to others when it %s', async (_how, send) => {
+  ])('leaves its slot to others when it %s', async (_how, send) => {
     const lane = newLane()
     await withWorker(send, async (deps) => {
       const attempts = attemptsOn(deps, lane)

@@ -63,7 +63,7 @@ async function servedLane(rate = 1_000) {
   return { ...served, sent, add, ended, deps }
 }
 
-test('messages leave although Redis answers later than a check is valid as a rule', async () => {
+test('messages leave although Redis answers later than a check is usually valid', async () => {
   const lane = await servedLane()
   for (let i = 0; i < 20; i += 1) await lane.add(`4915700000${10 + i}`)
   relay.delay(CHECK_GOOD_FOR_MS + 100)
@@ -72,7 +72,7 @@ test('messages leave although Redis answers later than a check is valid as a rul
   expect(lane.deps.checks.goodForMs()).toBe(SLOW_CHECK_GOOD_FOR_MS)
 })
 
-test('a check is valid for longer only once that is announced, and not for ever', async () => {
+test('a check is valid for longer only once that is announced, and not forever', async () => {
   const checks = new CheckValidity(redis)
   checks.took(CHECK_GOOD_FOR_MS / 5)
   expect(await slowChecksOf(world.redis).isAnnounced()).toBe(false)

@@ -58,7 +58,7 @@ describe('a body that is too large is refused', () => {
     expect(await answer()).toBe('HTTP/1.1 413 Payload Too Large')
   })
 
-  test('and the connection goes on being used when the client comes to its end', async () => {
+  test('and the connection stays usable when the client finishes its body', async () => {
     const body = 'x'.repeat(300_000)
     socket.write(head(SEND, JSON_TYPE, `content-length: ${body.length}`) + body)
     socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
@@ -76,7 +76,7 @@ describe('time', () => {
   test.each([
     ['its length told', 'content-length: 100'],
     ['its length not told', 'transfer-encoding: chunked'],
-  ])('a body that does not come to its end is given up after 30 seconds (%s)', async (_what, length) => {
+  ])('a body that never ends is given up after 30 seconds (%s)', async (_what, length) => {
     const arrived = once(socket, 'data')
     // 100-continue tells that the server has begun to read.
     socket.write(head(SEND, JSON_TYPE, length, 'expect: 100-continue'))
@@ -94,7 +94,7 @@ describe('time', () => {
     ['an address that is none', '/nowhere', 404],
     ['a wrong method', '/healthz', 405],
     ['a body that is too large', SEND, 413],
-  ])('who goes on sending after the answer is cut off after 10 seconds (%s)', async (_what, path, status) => {
+  ])('a client that keeps sending after the answer is cut off after 10 seconds (%s)', async (_what, path, status) => {
     socket.write(head(path, JSON_TYPE, 'transfer-encoding: chunked'))
     for (let sent = 0; sent < 8; sent += 1) socket.write(CHUNK)
     expect(await answer()).toContain(`HTTP/1.1 ${status} `)

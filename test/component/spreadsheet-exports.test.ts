@@ -69,10 +69,10 @@ function written(bytes: Buffer | string): string {
 }
 const PHONES = ['447700900201', '447700900202']
 
-describe.each(EXPORTS)('what $program writes', ({ program, bytes, encoding, separator, columns, names }) => {
+describe.each(EXPORTS)('a file from $program', ({ program, bytes, encoding, separator, columns, names }) => {
   const read_as = { encoding, separator, columns }
 
-  test('is read right as rows of a campaign, over HTTP and on the command line', async () => {
+  test('is read correctly as rows of a campaign, over HTTP and on the command line', async () => {
     const id = await service.create({ rows: {} })
     expect(await upload(id, bytes)).toMatchObject({ status: 200, body: { data: { id, rows: 2, read_as } } })
     expect(await service.checked(id)).toMatchObject({ state: 'ready', preflight: { recipients: 2 } })
@@ -85,7 +85,7 @@ describe.each(EXPORTS)('what $program writes', ({ program, bytes, encoding, sepa
     expect(await frozen(again)).toEqual(await frozen(id))
   })
 
-  test('is read right as contacts, over HTTP and on the command line', async () => {
+  test('is read correctly as contacts, over HTTP and on the command line', async () => {
     const answer = await post(`/contacts/import?tag=${encodeURIComponent(program)}`, bytes)
     expect(answer).toMatchObject({ status: 200, body: { data: { imported: 2, refused: 0, read_as } } })
     expect(await membersOf(answer.body.data.tag.id)).toEqual(PHONES.map((phone, i) => [phone, names[i]]))
@@ -98,7 +98,7 @@ describe.each(EXPORTS)('what $program writes', ({ program, bytes, encoding, sepa
 })
 
 test.concurrent.each(EXPORTS)(
-  'what $program writes is read right as opt-outs, over HTTP and on the command line',
+  'a file from $program is read correctly as opt-outs, over HTTP and on the command line',
   async ({ bytes, encoding, separator, columns }) => {
     const read_as = { encoding, separator, columns }
     const own = await newAccount()
@@ -113,7 +113,7 @@ test.concurrent.each(EXPORTS)(
   },
 )
 
-test('the command line says in a line how a file was read', async () => {
+test('the command line reports in one line how a file was read', async () => {
   const id = await service.create({ rows: {} })
   const file = written(windows1252('phone;name\r\n+44 7700 900201;José\r\n'))
   const line = 'Read as windows-1252, separated by semicolons, with the columns phone, name.'
@@ -123,14 +123,14 @@ test('the command line says in a line how a file was read', async () => {
   await cli('opt-outs', 'remove', PHONES.join(','), ...account())
 })
 
-test('a file of one column is one of commas', async () => {
+test('a file of one column counts as separated by commas', async () => {
   const read_as = { encoding: 'utf-8', separator: ',', columns: ['phone'] }
   expect((await post('/opt-outs/import', ONE_COLUMN)).body.data).toMatchObject({ imported: 2, refused: 0, read_as })
   expect((await post('/contacts/import?tag=bare', ONE_COLUMN)).body.data).toMatchObject({ imported: 2, read_as })
   await cli('opt-outs', 'remove', PHONES.join(','), ...account())
 })
 
-test('nothing but what was typed leaves: "José" of a Windows-1252 file arrives as "José"', async () => {
+test('only the typed text is sent: "José" of a Windows-1252 file arrives as "José"', async () => {
   const id = await service.create({ rows: {} })
   await upload(id, windows1252('phone,name\r\n+44 7700 900211,José\r\n'))
   await service.checked(id)
@@ -146,7 +146,7 @@ describe('a file whose encoding changes', () => {
   const NOTE = 'x'.repeat(1_000)
   const many = (name: string) => `phone,name,note\r\n${`+44 7700 900201,${name},${NOTE}\r\n`.repeat(ROWS)}`
 
-  test('is Windows-1252 where only ASCII came before', async () => {
+  test('is Windows-1252 when only ASCII came before', async () => {
     const id = await service.create({ rows: {} })
     const bytes = Buffer.concat([Buffer.from(many('Ann')), windows1252('+44 7700 900202,Zoë,\r\n')])
     expect((await upload(id, bytes)).body.data).toMatchObject({ rows: ROWS + 1, read_as: { encoding: 'windows-1252' } })
@@ -193,7 +193,7 @@ describe('a file whose encoding changes', () => {
   })
 })
 
-describe('a person overrules how a file is read', () => {
+describe('a person can choose how a file is read', () => {
   const bytes = windows1252('sep=;\r\nphone;"name, first",name\r\n')
   const rows = Buffer.concat([bytes, windows1252('+44 7700 900201;x,José\r\n')])
 
@@ -213,7 +213,7 @@ describe('a person overrules how a file is read', () => {
     expect([ndjson.status, ndjson.body.error.details[0].path]).toEqual([400, 'separator'])
   })
 
-  test('on the command line, and the preflight reads it so', async () => {
+  test('on the command line, and the preflight uses it', async () => {
     const id = await service.create({ rows: {} })
     const file = written(windows1252('phone;a,name;b\r\n+44 7700 900201;Ann,x;y\r\n'))
     await cli('campaigns', 'upload', id, file, '--separator', ';')
@@ -236,7 +236,7 @@ describe('a person overrules how a file is read', () => {
   })
 })
 
-describe.concurrent('what is no text of a spreadsheet is refused in a sentence', () => {
+describe.concurrent('a file that is no text of a spreadsheet is refused in one sentence', () => {
   test.each([
     [
       'a workbook',
@@ -259,7 +259,7 @@ describe.concurrent('what is no text of a spreadsheet is refused in a sentence',
   })
 })
 
-test('a value with a character that was lost, or a control character, is refused with its line and column', async () => {
+test('a value with a lost character or a control character is refused with its line and column', async () => {
   const id = await service.create({ rows: {} })
   const rows = ['phone,name', '+44 7700 900201,Jos\uFFFD', '+44 7700 900202,A\u0081', '+44 7700 900203,Ann']
   await upload(id, rows.join('\n'))
@@ -280,7 +280,7 @@ describe('a number', () => {
   const typed = ['0044 7700 900201', 'tel:+44-7700-900202', '4.4772E+11', '4,4772E+11', '447700900205.0']
   const rounded = /the spreadsheet .*; format the column as text/
 
-  test('may begin with 00 or tel:, and one that the spreadsheet has rounded is refused with what to do', async () => {
+  test('may begin with 00 or tel:, and one rounded by the spreadsheet is refused with what to do', async () => {
     const id = await service.create({ rows: {} })
     const csv = `phone;name\n${typed.map((phone) => `${phone};Ann\n`).join('')}`
     await upload(id, csv)
@@ -297,7 +297,7 @@ describe('a number', () => {
     await cli('opt-outs', 'remove', PHONES.join(','), ...account())
   })
 
-  test('of a message is as strict as ever', async () => {
+  test('of a message is checked as strictly as ever', async () => {
     const answer = await post('/opt-outs', JSON.stringify({ person: '0044 7700 900201' }), { type: 'application/json' })
     expect(answer.status).toBe(400)
   })
@@ -315,14 +315,14 @@ describe('a column that is missing', () => {
     ])
   })
 
-  test('is named with those that are there', async () => {
+  test('is named together with the existing ones', async () => {
     for (const path of ['/contacts/import?tag=None', '/opt-outs/import']) {
       expect((await post(path, 'vorname;mobil\nAnn;1\n')).body.message).toContain('"vorname", "mobil"')
     }
   })
 })
 
-test('a file that is refused by its header leaves nothing that watches how its bytes come', async () => {
+test('a file refused for its header leaves no timer on its upload', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
     const incoming = new IncomingMessage(new Socket())

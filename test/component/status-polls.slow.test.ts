@@ -42,7 +42,7 @@ const outstanding = (tenant: Tenant) => pollsOn(service.redis, tenant.partnerLan
 describe.concurrent('polling', () => {
   test('stops once the message is read', () => expectToStop('read', statusAnswer('read'), 'read'))
 
-  test('stops once the message is failed, and tells its code', async () => {
+  test('stops once the message is failed, and keeps its code', async () => {
     const sentence = 'The recipient is gone (code 131026)'
     const { tenant, id } = await expectToStop('failed', statusAnswer('failed', sentence), 'failed')
     expect((await deliveryOf(service, tenant, id)).error_message).toBe(sentence)
@@ -83,7 +83,7 @@ async function expectToStop(name: string, answer: string, state: string) {
   return { tenant, id }
 }
 
-test.concurrent('messages that take long cost no job each: a lane of a hundred has a handful', async () => {
+test.concurrent('slow messages do not cost a job each: a lane of a hundred has a handful', async () => {
   const tenant = await newTenant()
   const numbers = Array.from({ length: 100 }, (_, i) => `4917000040${100 + i}`)
   await Promise.all(numbers.map((to) => sendTo(service, tenant, `+${to}`)))
@@ -99,7 +99,7 @@ test.concurrent('messages that take long cost no job each: a lane of a hundred h
   await eventually(async () => (await outstanding(tenant)) === 0, 'none is followed any more', LONG_MS)
 })
 
-test.concurrent('polls whose job has failed and was kept are taken up again', async () => {
+test.concurrent('polls whose job failed and was kept are resumed', async () => {
   const tenant = await newTenant()
   const polls = sharedQueue(service.redis, POLL_QUEUE)
   // Without the options that remove it, as one whose record was changed by hand.
@@ -112,7 +112,7 @@ test.concurrent('polls whose job has failed and was kept are taken up again', as
   await polls.close()
 })
 
-test.concurrent('polls whose job is gone are taken up again', async () => {
+test.concurrent('polls whose job is gone are resumed', async () => {
   // By itself: the jobs of all lanes go.
   const own = await startService()
   const tenant = await newTenant(own)

@@ -23,7 +23,7 @@ const startAnother = async (delaySeconds: string) => {
   return startProducer(loadConfig(env), service.server.url, silentLog)
 }
 
-test('a producer that stops is not ready, and takes messages until its port closes', async () => {
+test('a stopping producer is not ready, and accepts messages until its port closes', async () => {
   const tenant = await service.addTenant()
   const producer = await startAnother('1')
   await eventually(async () => (await fetch(`${producer.url}/readyz`)).status === 200, 'it is ready')
@@ -63,11 +63,11 @@ test('without a delay the port closes at once', async () => {
   expect(Math.min(...took)).toBeLessThan(1_000 * (await slowness()))
 })
 
-test('a delay that would leave no time to stop in order is refused', () => {
+test('a delay that leaves no time to stop in order is refused', () => {
   expect(() => loadConfig({ LANEWAY_STOP_DELAY_SECONDS: '9' })).toThrow(/LANEWAY_STOP_DELAY_SECONDS is "9"/)
 })
 
-test('the metrics port of a process that stops says that it is not ready', async () => {
+test('the metrics port of a stopping process reports that it is not ready', async () => {
   const port = await startMetricsPort(
     { metricsPort: 0, metricsHost: '127.0.0.1' },
     service.server.url,

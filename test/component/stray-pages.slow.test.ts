@@ -44,7 +44,7 @@ test.each([401, 404])('one page with %i delays the lane a little and costs one m
   await service.move(id, 'cancel')
 })
 
-test('while the pages last one message at a time asks, after growing pauses, and then all goes on by itself', async () => {
+test('while the pages last one message at a time is tried, after growing pauses, and then all go on by themselves', async () => {
   let firstPageAt = Number.POSITIVE_INFINITY
   product.state.answer = (call, to) => {
     if (call <= SENT) return accepted(call, to)

@@ -40,7 +40,7 @@ async function gapMs(tenant: Tenant): Promise<number> {
   return (Number(latest) - Number(before)) / 1_000
 }
 
-test('a sender keeps its pace strictly when it is set so', async () => {
+test('a sender keeps its pace strictly when set to', async () => {
   const [usual, told, no] = [
     await service.addTenant({ rate: RATE }),
     await service.addTenant({ rate: RATE }),
@@ -57,7 +57,7 @@ test('a sender keeps its pace strictly when it is set so', async () => {
   expect(gaps.map((gap) => Math.round(gap * 100) / 100)).toEqual([other, strict, other])
 })
 
-test('what is no yes and no no is refused', async () => {
+test('a value that is neither yes nor no is refused', async () => {
   const tenant = await service.addTenant()
   expect((await patch(tenant, { strict_pace: 'yes' })).status).toBe(400)
   const { code, stderr } = await set(tenant, 'maybe')

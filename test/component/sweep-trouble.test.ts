@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 
 const test = serviceTest()
 
-test('hundreds of broken records are put off, and the sound one behind them is looked at', async ({
+test('hundreds of broken records are postponed, and the good one behind them is checked', async ({
   service,
   tenant,
 }) => {

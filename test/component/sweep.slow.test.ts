@@ -77,7 +77,7 @@ async function lostClaim(lane: number) {
   return id
 }
 
-test('a lane that was marked is woken, and looked at again as long as it has work', async () => {
+test('a marked lane is woken, and swept again as long as it has work', async () => {
   const lane = await newLane()
   await addOne(lane)
   await markLane(redis, lane)
@@ -93,7 +93,7 @@ test('a lane that was marked is woken, and looked at again as long as it has wor
   sweep.stop()
 })
 
-test('a lane without any work is not looked at any more', async () => {
+test('a lane without any work is no longer swept', async () => {
   const lane = await newLane()
   await markLane(redis, lane)
   const sweep = await newSweep()
@@ -102,7 +102,7 @@ test('a lane without any work is not looked at any more', async () => {
   sweep.stop()
 })
 
-test('work that came to a lane while it was looked at keeps it marked', async () => {
+test('a lane that gets work during its sweep stays marked', async () => {
   const lane = await newLane()
   await markLane(redis, lane)
   const { till, lanes } = await takeDueLanes(redis, 2_000, 10)
@@ -115,7 +115,7 @@ test('work that came to a lane while it was looked at keeps it marked', async ()
   expect(await dueLanes(redis).timeOf(String(lane))).toBe(0)
 })
 
-test('a lane whose look was never ended is due again', async () => {
+test('a lane whose sweep never ended is due again', async () => {
   const lane = await newLane()
   await markLane(redis, lane)
   await takeDueLanes(redis, HOUR, 10)
@@ -125,7 +125,7 @@ test('a lane whose look was never ended is due again', async () => {
   await eventually(async () => (await takeDueLanes(redis, 100, 10)).lanes.includes(lane), 'it is due again')
 })
 
-test('work that nobody marked, as after a process died in between, is found by the round over all lanes', async () => {
+test('work that nobody marked, as after a crash in between, is found by the round over all lanes', async () => {
   const [lane, withCampaign] = [await newLane(), await newLane()]
   await addOne(lane)
   await activeCampaignsOn(redis, withCampaign).change({ '1': 'running' })
@@ -140,7 +140,7 @@ test('work that nobody marked, as after a process died in between, is found by t
   sweep.stop()
 })
 
-test('a lane with work is woken at once while hundreds of others have thousands of messages to decide', async () => {
+test('a lane with work is woken at once while hundreds of others have thousands of messages to settle', async () => {
   const troubled: number[] = []
   // One after the other: each that adds a sender locks out all others.
   for (let n = 0; n < 220; n += 1) troubled.push(await newLane())
@@ -201,7 +201,7 @@ test('an attempt whose worker died is found although thousands of messages of it
   sweep.stop()
 })
 
-test('one worker sweeps at a time; another does so at once when it stops, and within seconds when it dies', async () => {
+test('one worker sweeps at a time; another takes over at once when it stops, and within seconds when it dies', async () => {
   // Who does not die holds the lease for longer than the machine may stand still.
   const isSweeper = (holder: string, ms = HOUR) => holdLease(redis, 'sweeper of the test', { holder, ms })
   const resign = (holder: string) => deleteIf(redis, 'sweeper of the test', holder)
@@ -224,7 +224,7 @@ test('one worker sweeps at a time; another does so at once when it stops, and wi
   expect(refusedAt - diedAt).toBeLessThan(ELECTED_MS + 100)
 })
 
-test('the repeat of a message is flagged also when its record is lost before it is claimed', async () => {
+test('the repeat of a message is also flagged when its record is lost before the claim', async () => {
   const lane = await newLane()
   const id = newId(lane)
   const message = { ...audioMessage, validUntil: Date.now() + HOUR }
@@ -243,7 +243,7 @@ test('the repeat of a message is flagged also when its record is lost before it 
   sweep.stop()
 })
 
-test('a sweeper that was frozen after it read a message in doubt decides nothing of the attempt that came after', async () => {
+test('a sweeper that was frozen after it read a message in doubt does not decide about the next attempt', async () => {
   const lane = await newLane()
   const id = newId(lane)
   const message = { ...audioMessage, validUntil: Date.now() + HOUR }

@@ -35,7 +35,7 @@ const held = new Map<number, number>()
 const latestSlot = () => ''
 const TAKE = { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY }
 
-test('a message that is past its validity ends expired, also when its recipient has opted out', async () => {
+test('a message past its validity ends as expired, also when its recipient has opted out', async () => {
   const lane = world.newLane()
   const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
   const entry = await deps.directory.of(lane)
@@ -51,7 +51,7 @@ test('a message that is past its validity ends expired, also when its recipient 
   expect(id && (await readMessage(world.redis, id))?.state).toBe('expired')
 })
 
-test('one that leaves later than it was claimed for stays on its lane when its person has had enough meanwhile', async () => {
+test('a message that leaves late stays on its lane when its person was capped meanwhile', async () => {
   const lane = world.newLane()
   const sent: string[] = []
   const heard = answering((to) => {
@@ -79,7 +79,7 @@ test('one that leaves later than it was claimed for stays on its lane when its p
   expect(left).toEqual([])
 })
 
-test('a job with the id of a message of another lane is a dead letter that says so, and the others are claimed', async () => {
+test("a job with the id of another lane's message is a dead letter that says so, and the others are claimed", async () => {
   const [lane, other] = [world.newLane(), world.newLane()]
   const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
   const entry = await deps.directory.of(lane)
@@ -97,7 +97,7 @@ test('a job with the id of a message of another lane is a dead letter that says 
   expect(await matchingDeadLetters({ redis: world.redis }, lane, [foreign], {})).toEqual([])
 })
 
-test('what was claimed is sent even when Redis goes away while another one is ended', async () => {
+test('a claimed message is sent even when Redis goes away while another one is being ended', async () => {
   const lane = world.newLane()
   const redis = connectWithRetry(world.server.url)
   redis.on('error', () => {})
@@ -123,7 +123,7 @@ test('what was claimed is sent even when Redis goes away while another one is en
   redis.disconnect()
 })
 
-test('a message that was read and could not be claimed on a full Redis is no one that kills its readers', async () => {
+test('a message that was read and could not be claimed on a full Redis is not blamed for the death of its readers', async () => {
   const lane = world.newLane()
   const name = messageId(lane, newId(lane).ulid)
   await world.queues.add(name, audioJob())
@@ -147,7 +147,7 @@ test('a message that was read and could not be claimed on a full Redis is no one
   expect(await deadLettersOn(world.redis, lane)).toBe(0)
 })
 
-test('claims that broke off half-way because a right was taken away are all taken back: nothing of them was sent', async () => {
+test('claims interrupted by a revoked right are all taken back, and none of their messages is sent', async () => {
   const lane = world.newLane()
   const ids = Array.from({ length: 3 }, () => newId(lane))
   for (const { ulid } of ids) await world.queues.add(messageId(lane, ulid), audioJob())
@@ -172,7 +172,7 @@ test('claims that broke off half-way because a right was taken away are all take
   expect([left, records.map((record) => record?.state)]).toEqual([[], ['queued', 'queued', 'queued']])
 })
 
-test('whoever was counted for a message that does not leave is not counted, also when another refusal ends the step', async () => {
+test('a person counted for a message that does not leave is refunded, also when another refusal ends the step', async () => {
   const lane = world.newLane()
   const ids = Array.from({ length: 3 }, () => newId(lane))
   const content = { type: 'template' as const, template: { name: 't', language: { code: 'en' } } }
@@ -197,7 +197,7 @@ test('whoever was counted for a message that does not leave is not counted, also
   expect((await usage(world.redis, portfolio)).used).toBe(0)
 })
 
-test('a worker that stops releases what it could not when Redis was away', async () => {
+test('a worker that stops releases what it could not release while Redis was away', async () => {
   const lane = world.newLane()
   const name = messageId(lane, newId(lane).ulid)
   await world.queues.add(name, audioJob())
@@ -222,7 +222,7 @@ test('a worker that stops releases what it could not when Redis was away', async
   redis.disconnect()
 })
 
-test('a take says when a job is due that its claim has put off', async () => {
+test('a take returns when a job is due that its claim delayed', async () => {
   const lane = world.newLane()
   const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
   const entry = await deps.directory.of(lane)
@@ -236,7 +236,7 @@ test('a take says when a job is due that its claim has put off', async () => {
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
 })
 
-test('a message whose file is not uploaded yet is not claimed, however long it takes from asking to claiming', async () => {
+test('a message whose file is not uploaded yet is not claimed, however long the step takes', async () => {
   const lane = world.newLane()
   const problem = { code: 'uploading', sentence: 'The file is being uploaded to WhatsApp.' }
   let isUploaded = false

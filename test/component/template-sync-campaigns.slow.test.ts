@@ -28,7 +28,7 @@ async function sync(templates: readonly object[]) {
 
 const status = async () => (await findTemplate(service.redis, service.tenant.account, 'spring', 'en_US'))?.status
 
-test('a deleted template is kept as deleted while a campaign names it, and its campaigns stop', async () => {
+test('a deleted template is kept as deleted while a campaign uses it, and its campaigns stop', async () => {
   await setSenderProvider(service.redis, service.lane, { wabaId: '4711' })
   const other = { ...SPRING, name: 'other' }
   await sync([SPRING, other])
@@ -58,7 +58,7 @@ test('a deleted template is kept as deleted while a campaign names it, and its c
   expect(await status()).toBeUndefined()
 })
 
-test('a webhook about a template has the list read again soon, and not at once for each', async () => {
+test('webhooks about templates make the list be read again soon, but not once for each', async () => {
   const { account } = service.tenant
   const synced = { account, wabaId: '4711' }
   const change = {

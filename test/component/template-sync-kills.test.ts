@@ -71,7 +71,7 @@ const depsOf = (on: Redis, names: readonly string[]) => ({
 })
 const namesOf = async (account: number) => (await listTemplates(redis, account)).map(({ template }) => template.name)
 
-test('dying before any write of it changes nothing of how it ends', async () => {
+test('dying before any write of a sync does not change its result', async () => {
   let hasEnded = false
   let writes = 0
   for (; !hasEnded && writes < 100; writes += 1) {
@@ -105,7 +105,7 @@ test('a worker that no longer holds the lease stops before the next page, and re
   expect(await namesOf(synced.account)).toEqual(['a', 'b', 'c', 'd', 'e'])
 })
 
-test('a list with more templates than any account may have ends at the bound, and removes nothing', async () => {
+test('a list with more templates than an account may have ends at the limit, and removes nothing', async () => {
   const synced = await newSender()
   await syncTemplates(depsOf(redis, ['a']), synced, how)
   const endless: Pick<GraphApi, 'ask'> = {
@@ -124,7 +124,7 @@ test('a list with more templates than any account may have ends at the bound, an
   expect(await namesOf(synced.account)).toContain('a')
 })
 
-test('an account whose WhatsApp does not answer keeps those of others waiting for nothing', async () => {
+test('an account whose WhatsApp does not answer delays no other account', async () => {
   const hanging = await newSender()
   const hanged = [hanging]
   for (let i = 0; i < 20; i += 1) hanged.push(await newSender(hanging.account))
@@ -149,7 +149,7 @@ test('an account whose WhatsApp does not answer keeps those of others waiting fo
   }
 })
 
-test('a record that cannot be read, of a sender or a sync, stops no sync of another account after a start', async () => {
+test('an unreadable record of a sender or a sync stops no sync of another account after a start', async () => {
   const [broken, ofBrokenSync, fine] = [await newSender(), await newSender(), await newSender()]
   await syncTemplates(depsOf(redis, ['kept']), broken, how)
   await planSync(redis, broken, Date.now() + 3_600_000)
@@ -168,7 +168,7 @@ test('a record that cannot be read, of a sender or a sync, stops no sync of anot
   }
 })
 
-test('a sender that cannot be read stops no sync of another sender, and nothing of its own is forgotten', async () => {
+test('an unreadable sender stops no sync of another sender, and keeps its own templates', async () => {
   const own = await newSender()
   const other = await newSender(own.account)
   await syncTemplates(depsOf(redis, ['kept']), own, how)

@@ -103,7 +103,7 @@ async function askAndWait(): Promise<TemplateSync> {
 const names = async () =>
   (await listTemplates(service.redis, tenant.account)).map(({ template }) => `${template.name} ${template.status}`)
 
-test('a thousand templates are taken over in four pages, within ten seconds of two quiet cores', async () => {
+test('a thousand templates are copied in four pages, within ten seconds of two quiet cores', async () => {
   await control({ templates: 1_000 })
   const startedAt = performance.now()
   const done = await sync()
@@ -113,14 +113,14 @@ test('a thousand templates are taken over in four pages, within ten seconds of t
   expect(await sync()).toMatchObject({ state: 'done', listed: 1_000, added: 0, changed: 0, removed: 0 })
 })
 
-test('any number is taken over by as few questions as pages', async () => {
+test('any number is copied with as few requests as pages', async () => {
   await control({ templates: 2_400 })
   const { asked } = await control({})
   expect(await sync()).toMatchObject({ state: 'done', listed: 2_400, pages: 10 })
   expect((await control({})).asked - asked).toBe(10)
 })
 
-test('a changed template is replaced, one that is gone is removed, and one that was imported by hand stays', async () => {
+test('a changed template is replaced, a removed one is removed, and one imported by hand stays', async () => {
   const { redis } = service
   await importTemplate(redis, tenant.account, templateSchema.parse(definition('by_hand')))
   await control({ templates: [definition('a'), definition('b'), definition('c', { status: 'PAUSED' })] })
@@ -134,7 +134,7 @@ test('a changed template is replaced, one that is gone is removed, and one that 
   })
 })
 
-test('a kind that cannot be filled in is listed with the reason, and what is no template is counted', async () => {
+test('a template that cannot be filled in is listed with the reason, and an invalid one is counted', async () => {
   const odd = [
     definition('pays', { components: [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS' }] }] }),
     definition('torn', { components: [{ type: 'BODY' }] }),
@@ -152,7 +152,7 @@ test('a kind that cannot be filled in is listed with the reason, and what is no 
   ])
 })
 
-test('a webhook that tells of a later time than the list holds, one of an earlier time does not, however late it comes', async () => {
+test('a webhook with a later time than the list counts, one with an earlier time does not, however late it comes', async () => {
   const { redis } = service
   const { account } = tenant
   const status = async () => (await findTemplate(redis, account, 'a', 'en_US'))?.status
@@ -168,7 +168,7 @@ test('a webhook that tells of a later time than the list holds, one of an earlie
   expect(await status()).toBe('PAUSED')
 })
 
-test('a list that was asked for before a webhook came does not undo what that told', async () => {
+test('a list requested before a webhook came does not undo what the webhook reported', async () => {
   const { account } = tenant
   const stand = await standIn(async (_call, response) => {
     // While the list is under way.
@@ -222,7 +222,7 @@ test.each([
   expect(all).toEqual(expect.arrayContaining(['a', 'b', 'c']))
 })
 
-test('an empty list removes nothing until it comes twice', async () => {
+test('an empty list removes nothing unless it comes twice', async () => {
   await control({ templates: [definition('a')] })
   await sync()
   await control({ templates: [] })
@@ -236,7 +236,7 @@ test.each([
   ['a wrong token', { code: 190, http: 401 }, '190', 'does not take the token'],
   ['an account of somebody else', { code: 100, http: 400 }, '100', 'knows no such account'],
   ['a token without the permission', { code: 200, http: 403 }, '200', 'whatsapp_business_management'],
-])('%s ends the sync with what to do, and leaves what is there', async (_, refuse, problem, words) => {
+])('%s ends the sync with what to do, and the templates stay', async (_, refuse, problem, words) => {
   await control({ templates: [definition('a')] })
   await sync()
   await control({ refuse: { ...refuse, count: 3 } })
@@ -244,7 +244,7 @@ test.each([
   expect(await names()).toEqual(['a APPROVED'])
 })
 
-test('the token travels in a header alone, and the page after is asked for at the own server', async () => {
+test('the token is sent only in a header, and the next page is requested from the same server', async () => {
   const stand = await standIn(async (call) =>
     call === 1
       ? { data: [definition('a')], paging: { cursors: { after: 'x' }, next: 'https://elsewhere.example/?after=x' } }
@@ -256,7 +256,7 @@ test('the token travels in a header alone, and the page after is asked for at th
   stand.close()
 })
 
-test('two accounts at WhatsApp that have a template of one name do not take it from each other', async () => {
+test('two accounts at WhatsApp with a template of the same name do not take it from each other', async () => {
   await control({ templates: [definition('a')] })
   await sync()
   await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: '' })
@@ -294,7 +294,7 @@ describe('with a worker', () => {
     expect((await control({})).asked - asked).toBe(1)
   })
 
-  test('what was limited in the middle goes on after the last page, by itself', async () => {
+  test('a sync that was limited in the middle continues after the last page by itself', async () => {
     const pages: (string | null)[] = []
     let isLimited = false
     const server = createServer((request, response) => {
@@ -323,7 +323,7 @@ describe('with a worker', () => {
     }
   })
 
-  test('a sync whose worker stops in the middle is finished by the next', async () => {
+  test('a sync whose worker stops in the middle is finished by the next worker', async () => {
     let isHeld = true
     const stand = await standIn(async (call) => {
       if (call === 2 && isHeld) await new Promise((resolve) => setTimeout(resolve, 300_000).unref())
@@ -344,7 +344,7 @@ describe('with a worker', () => {
     stand.close()
   })
 
-  test('while Redis is away nothing is lost, and the sync goes on by itself afterwards', async () => {
+  test('nothing is lost while Redis is away, and the sync continues by itself afterwards', async () => {
     const stand = await standIn(async (call) => {
       if (call === 1) {
         await service.server.kill9()
@@ -378,7 +378,7 @@ describe('with a worker', () => {
     stand.close()
   })
 
-  test('at the start of a worker lists that are older are read again', async () => {
+  test('lists that are older are read again when a worker starts', async () => {
     const { redis } = service
     const synced = { account: tenant.account, wabaId: waba }
     await control({ templates: [definition('a')] })
@@ -392,7 +392,7 @@ describe('with a worker', () => {
     }, 'it is read again')
   })
 
-  test('the command line asks for it and says what came of it; without an account at WhatsApp it says what to do', async () => {
+  test('the command line starts a sync and reports its result; without an account at WhatsApp it says what to do', async () => {
     const env = { REDIS_URL: service.server.url }
     const words = ['templates', 'sync', '--account', String(tenant.account)]
     const before = await runCli(words, env)
@@ -405,7 +405,7 @@ describe('with a worker', () => {
     expect(partner.stderr).toContain('import them as JSON')
   })
 
-  test('over HTTP it is asked for and shown', async () => {
+  test('a sync is started and shown over HTTP', async () => {
     const admin = await tenant.apiWith('admin')
     await control({ templates: [definition('a')] })
     await setSenderProvider(service.redis, tenant.cloudLane, { wabaId: waba })

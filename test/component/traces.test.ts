@@ -117,7 +117,7 @@ async function sendByJob(fields: object): Promise<string> {
 }
 
 describe('without an SDK', () => {
-  test('what the request said of its trace reaches the provider as it came, also when it is tried again', async () => {
+  test('the trace of a request reaches the provider unchanged, also when the message is tried again', async () => {
     refusals = 1
     const { sends } = await send({ traceparent: GIVEN })
     expect(sends.map(({ refused, traceparent }) => ({ refused, traceparent }))).toEqual([
@@ -126,12 +126,12 @@ describe('without an SDK', () => {
     ])
   })
 
-  test('a header that is no traceparent is ignored', async () => {
+  test('an invalid traceparent header is ignored', async () => {
     const sent = await Promise.all(BAD.map((traceparent) => send({ traceparent })))
     expect(sent.flatMap(({ sends }) => sends.map((each) => each.traceparent))).toEqual(BAD.map(() => undefined))
   })
 
-  test('the job of a message holds its trace, and that of one without has no byte for it', async () => {
+  test('the job of a message contains its trace, and that of one without spends no byte on it', async () => {
     const jobs = await jobsOf(async () => [
       ...(await postBatch({ traceparent: GIVEN })),
       ...(await postBatch({})),
@@ -141,7 +141,7 @@ describe('without an SDK', () => {
     expect(jobs.filter((job) => 'trace' in job)).toHaveLength(2)
   })
 
-  test('a job of another service names its trace, and whatever else stands there is ignored', async () => {
+  test('a job of another service may have a trace, and anything else in that field is ignored', async () => {
     const jobs = await jobsOf(async () => [
       await sendByJob({ traceparent: GIVEN }),
       await sendByJob({ traceparent: 'nonsense' }),
@@ -180,7 +180,7 @@ describe('with an SDK', () => {
     return { traceId, spanId }
   }
 
-  test('accept stands in the trace of the request, send is a root linked to it, settle stands below send', async () => {
+  test('accept is in the trace of the request, send is a root linked to it, settle is below send', async () => {
     load()
     const { id, sends } = await send({ traceparent: GIVEN })
     const accept = only(spansOf('accept', id))
@@ -206,7 +206,7 @@ describe('with an SDK', () => {
     expect(JSON.stringify(exporter.getFinishedSpans().map(({ attributes }) => attributes))).not.toContain('4917')
   })
 
-  test('a request without a trace begins one, and its message is linked to it', async () => {
+  test('a request without a trace starts one, and its message is linked to it', async () => {
     load()
     const { id } = await send()
     const accept = only(spansOf('accept', id))
@@ -226,7 +226,7 @@ describe('with an SDK', () => {
     }
   })
 
-  test('a refused request is a span with its code, and no fault', async () => {
+  test('a refused request is a span with its code, and not an error', async () => {
     load()
     const body = { api_key: service.tenant.apiKey, ...audioTo('12') }
     expect((await service.post('/sendservicemessages/sendmessages', body)).status).toBe(400)
@@ -249,7 +249,7 @@ describe('with an SDK', () => {
     expect(sent?.attributes['error.type']).toBeUndefined()
   })
 
-  test('a round of a fan-out is a root that says how many recipients it fed', async () => {
+  test('a round of a fan-out is a root span with the number of recipients that it fed', async () => {
     load()
     const { tag } = await service.addPeople(3)
     const campaign = await service.ready({ tags: [tag] })
@@ -263,7 +263,7 @@ describe('with an SDK', () => {
     expect(spans('send').flatMap(linksOf)).toEqual([])
   })
 
-  test('where nothing is recorded, nothing is stored or sent but what the request said', async () => {
+  test('nothing but the trace of the request is stored or sent when nothing is recorded', async () => {
     load(new AlwaysOffSampler())
     const { sends } = await send()
     expect(only(sends).traceparent).toBeUndefined()
@@ -272,7 +272,7 @@ describe('with an SDK', () => {
     expect(exporter.getFinishedSpans()).toEqual([])
   })
 
-  test('a line of the log names the span that it is written in, and no other line does', () => {
+  test('a log line contains the id of the span in which it is written, and no other line does', () => {
     load()
     expect(traceOfLog()).toEqual({})
     trace.getTracer('test').startActiveSpan('work', (span) => {

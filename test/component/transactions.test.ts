@@ -40,12 +40,12 @@ test.each<[string, (redis: Redis) => { ruin: (text: string) => Promise<unknown> 
   ],
   ['a received message', (redis) => receivedRecord(redis, 1, 'w'), () => storeInbound(redis, 1, inbound, 1_000)],
   ['a sign of life', workersHeardOf, () => sendHeartbeat(redis, 'worker')],
-])('%s whose key holds something else is not taken for written', async (_what, placeIn, write) => {
+])('%s whose key holds another type is reported as not written', async (_what, placeIn, write) => {
   await placeIn(redis).ruin('something else')
   await expect(write()).rejects.toThrow(/WRONGTYPE/)
 })
 
-test('a transaction that went through is no error', async () => {
+test('a successful transaction is no error', async () => {
   await execOrThrow(redis.multi().set('a', 1).incr('a'))
   expect(await redis.get('a')).toBe('2')
 })

@@ -99,7 +99,7 @@ describe('the older interface ignores it and names it', () => {
     expect(answers.map(({ status, ignored }) => [status, ignored])).toEqual(answers.map(() => [200, 'x']))
   })
 
-  test('by a header of bounded length in which nothing can be smuggled', async () => {
+  test('in a header of limited length that cannot be used for injection', async () => {
     const names = ['a\r\nset-cookie: x=1', 'ü', '😀', 'x'.repeat(500), ...Array.from({ length: 50 }, (_, i) => `f${i}`)]
     const more = Object.fromEntries(names.map((name) => [name, 'secret']))
     const { status, ignored } = await ask('POST', SEND, { ...imageBody(), api_key: tenant.apiKey, ...more })
@@ -109,7 +109,7 @@ describe('the older interface ignores it and names it', () => {
     expect(ignored).not.toContain('secret')
   })
 
-  test('and says nothing when every field is known', async () => {
+  test('and mentions nothing when every field is known', async () => {
     const text = { type: 'BODY', parameters: [{ type: 'text', text: 'a', parameter_name: 'idle' }] }
     const known = {
       ...templateBody({ components: [text] }, { campaign_id: 'c', valid_until: soon() }),
@@ -150,7 +150,7 @@ describe('the older interface refuses a misspelt one', () => {
     )
   })
 
-  test('with the faults of the template and the sender that can be judged all the same', async () => {
+  test('with the faults of the template and the sender that can still be found', async () => {
     const body = { ...filled({ Text: 'b' }), sender: 'nobody', api_key: tenant.apiKey }
     const answer = await ask('POST', '/chatappbusiness/send-templated-message', body)
     expect(answer.body.error.details).toEqual([
@@ -192,27 +192,27 @@ describe('the older interface refuses a misspelt one', () => {
     (await service.redis.keys('*')).filter((key) => key.includes(`lane-${tenant.partnerLane}`)).length
 })
 
-describe('the policy of a language, which clients of the Cloud API write out of habit', () => {
+describe('the policy of a language, which clients of the Cloud API send out of habit', () => {
   const components = [{ type: 'body', parameters: [{ type: 'text', text: 'a' }] }]
   const withPolicy = (policy: string) => ({
     ...templateBody({ language: { code: 'en_US', policy }, components }),
     sender: strict.partnerNumber,
   })
 
-  test('is no unknown field of a message, at any address', async () => {
+  test('is not an unknown field of a message, at any address', async () => {
     const path = '/chatappbusiness/send-templated-message'
     const answer = await ask('POST', path, { ...withPolicy('deterministic'), api_key: strict.apiKey })
     expect(answer).toMatchObject({ status: 200, ignored: null })
     expect(readSend('template', { ...withPolicy('deterministic'), api_key: undefined }, 'refused').ok).toBe(true)
   })
 
-  test('is one with any other word, which may be a wish', async () => {
+  test('is one with any other value, which may be intended', async () => {
     const path = '/chatappbusiness/send-templated-message'
     const answer = await ask('POST', path, { ...withPolicy('fallback'), api_key: strict.apiKey })
     expect([answer.status, answer.body.error.details]).toEqual([400, unknown('template.language.policy')])
   })
 
-  test('is none in a campaign, and not kept there', () => {
+  test('is not one in a campaign, and is not stored there', () => {
     const template = { name: 'order_update', language: { code: 'en_US', policy: 'deterministic' } }
     const definition = { sender: 'shop', template, recipients: { tags: [1] } }
     const { language } = definitionSchema.parse(definition).template
@@ -222,8 +222,8 @@ describe('the policy of a language, which clients of the Cloud API write out of 
   })
 })
 
-describe('an account as it is made today', () => {
-  test('refuses all of them there as well, and sends nothing', async () => {
+describe('an account created today', () => {
+  test('refuses all of them on those addresses as well, and sends nothing', async () => {
     const message = { ...imageBody({ width: 9 }), api_key: strict.apiKey, to: '+447700900123', note: { a: 1 } }
     const answer = await ask('POST', SEND, message)
     expect(answer).toMatchObject({ status: 400, ignored: null })
@@ -242,7 +242,7 @@ describe('an account as it is made today', () => {
     expect([lookedUp.status, lookedUp.body.error.details]).toEqual([400, unknown('y')])
   })
 
-  test('ignores them once it is set to', async () => {
+  test('ignores them when set to', async () => {
     const other = await service.addTenant()
     const body = { ...imageBody(), api_key: other.apiKey, to: '+447700900123', note: 1 }
     expect((await ask('POST', SEND, body)).status).toBe(400)
@@ -250,7 +250,7 @@ describe('an account as it is made today', () => {
     await expect.poll(() => ask('POST', SEND, body)).toMatchObject({ status: 200, ignored: 'note' })
   })
 
-  test('is one of after the setting came: one from before ignores them', async () => {
+  test('is one created after the setting was added: an older one ignores them', async () => {
     const before = await createAccount(service.redis, 'from before')
     expect(await findAccount(service.redis, before)).toMatchObject({ unknown_fields: 'refuse' })
     await accountRecord(service.redis, before).drop('unknown_fields')
@@ -259,7 +259,7 @@ describe('an account as it is made today', () => {
 })
 
 describe('an address of our own refuses it', () => {
-  test('in a message of a batch, and takes its neighbour', async () => {
+  test('in a message of a batch, and accepts its neighbour', async () => {
     const messages = [
       { ...imageBody({ captoin: 'a' }), note: 1 },
       { ...imageBody(), api_key: undefined },
@@ -322,7 +322,7 @@ describe('an address of our own refuses it', () => {
   })
 })
 
-test('settings that nobody knows are named, known ones and those of others are not', () => {
+test('unknown settings are reported, known ones and those of other programs are not', () => {
   const env = { LANEWAY_TYPO: '1', LANEWAY_LOG_LEVEL: 'info', PORT: '0', OTHER: '1', LANEWAY_RETENTION_DAY: '9' }
   expect(unknownSettings(env)).toEqual(['LANEWAY_RETENTION_DAY', 'LANEWAY_TYPO'])
   expect(() => loadConfig(env)).not.toThrow()

@@ -69,7 +69,7 @@ test('an event is not skipped because Redis could not read its message', async (
   expect(await documents(message)).toMatchObject([{ type: 'message.received', data: { id: message.id } }])
 })
 
-test('the event of a message whose record is unreadable is left out', async () => {
+test('the event of a message with an unreadable record is left out', async () => {
   const message = await received()
   await receivedRecord(lanes.redis, message.account, message.id).drop('type')
   expect(await documents(message)).toEqual([undefined])

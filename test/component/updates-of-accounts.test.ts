@@ -44,7 +44,7 @@ const apply = (update: Pick<AccountUpdate, 'field' | 'wabaId' | 'changes'> & Par
 const noticesOf = async (account: number) =>
   (await readNotices(world.redis, { account, limit: 10 }, Date.now())).notices.map(({ field }) => field)
 
-test('a fault in the data of one account costs no other one its update or its notice', async () => {
+test('a fault in the data of one account costs no other its update or its notice', async () => {
   const [broken, fine] = [await newSender('4720'), await newSender('4720')]
   await portfolioRecord(world.redis, broken.portfolio).ruin('x')
   const change = { of: 'portfolio', group: 'limit', value: 2_000 } as const
@@ -56,7 +56,7 @@ test('a fault in the data of one account costs no other one its update or its no
 test.each([
   ['525512345678', '5215512345678'],
   ['551187650001', '5511987650001'],
-])('an update about a number of ours, %s, is applied where WhatsApp writes it as %s', async (number, digits) => {
+])('an update about a number of ours, %s, is applied when WhatsApp writes it as %s', async (number, digits) => {
   const { lane } = await newSender(`48${number}`, number)
   const change = { of: 'sender', group: 'rate', value: 1_000 } as const
   await apply({ field: 'phone_number_quality_update', wabaId: `48${number}`, digits, changes: [change] })

@@ -162,7 +162,7 @@ test('is made once for each number, however many ask at once in two workers, and
 
 // These wait for times of the product, so they do it together.
 
-test.concurrent('of a file whose record cannot be read waits until a person has mended it, and stops no other file', async () => {
+test.concurrent('of a file with an unreadable record waits until a person repairs it, and delays no other file', async () => {
   const [broken, fine, lane] = [await newFile(), await newFile(), newLane()]
   await galleryOf(redis, account).file(broken.id).drop('hash')
   const { uploads: all, entryOf } = workerWith()
@@ -176,7 +176,7 @@ test.concurrent('of a file whose record cannot be read waits until a person has 
   await eventually(ready, 'it is read again', 60_000)
 })
 
-test.concurrent('a worker that stood still and lost its lease breaks its upload off', async () => {
+test.concurrent('is aborted by a worker that stood still and lost its lease', async () => {
   let isHeld = false
   let isBrokenOff = false
   const cloud = workerWith(files, 'frozen')
@@ -204,7 +204,7 @@ test.concurrent('a worker that stood still and lost its lease breaks its upload 
   expect(await holdUpload(redis, of, 'another', false)).toBe(true)
 })
 
-test.concurrent('rests longer after each failure in a row', async () => {
+test.concurrent('waits longer after each failure in a row', async () => {
   const { log, lines } = keptLog()
   const { uploads: all, entryOf } = workerWith(files, undefined, undefined, log)
   const [file, lane] = [await newFile(), newLane()]
@@ -229,7 +229,7 @@ test.concurrent('rests longer after each failure in a row', async () => {
   expect(three - two).toBeGreaterThan(second - 10)
 })
 
-test.concurrent('to a WhatsApp that never answers is given up in bounded time', async () => {
+test.concurrent('to a WhatsApp that never answers is given up after a bounded time', async () => {
   const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 2_000, whole: 3_000 })
   const lane = newLane()
   answers.set(lane, () => undefined)
@@ -238,7 +238,7 @@ test.concurrent('to a WhatsApp that never answers is given up in bounded time', 
   expect(performance.now() - began).toBeLessThan(100_000)
 })
 
-test.concurrent('waits while the store of files is away or full, and fails once the bytes are gone', async () => {
+test.concurrent('waits while the file store is away or full, and fails once the bytes are gone', async () => {
   const [file, lane] = [await newFile(), newLane()]
   let isAway = true
   const store: FileStore = {
@@ -261,7 +261,7 @@ test.concurrent('waits while the store of files is away or full, and fails once 
   })
 })
 
-test.concurrent('that WhatsApp cuts in the middle is made again, and nothing is kept of it', async () => {
+test.concurrent('that WhatsApp cuts in the middle is made again, and nothing of it is kept', async () => {
   let cut = 0
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(4_000_000), newLane()]
@@ -306,7 +306,7 @@ const LARGE: [what: string, bytes: number, head: Buffer, name: string, type: str
   ['a document of 100 MB', 100 * MB, Buffer.from('%PDF-1.4\n'), 'a.pdf', 'application/pdf'],
 ]
 
-test.each(LARGE)('of %s is streamed, made again as a whole when it breaks off, and counts once', async (...given) => {
+test.each(LARGE)('of %s is streamed, repeated completely when it breaks off, and counts once', async (...given) => {
   const [, bytes, head, name, type] = given
   async function* content() {
     yield Buffer.concat([head, Buffer.from(`${++made}`)])
@@ -356,7 +356,7 @@ test.each<[string, number, number, 'waits' | 'refused']>([
   ['has a fault of its own', 500, 131000, 'waits'],
   ['is overloaded', 503, 2, 'waits'],
   ['does not take the file', 400, 100, 'refused'],
-])('of which WhatsApp says that it %s is %s %s %s', async (_what, status, code, kind) => {
+])('to which WhatsApp answers that it %s is %s %s %s', async (_what, status, code, kind) => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   const entry = entryOf(lane)
@@ -369,7 +369,7 @@ test.each<[string, number, number, 'waits' | 'refused']>([
   expect(uploadsOn(lane)).toHaveLength(1)
 })
 
-test('of an account whose WhatsApp does not answer leave room for those of others', async () => {
+test('to a WhatsApp that does not answer leave room for those of other accounts', async () => {
   // They hang for longer than the other one is waited for.
   const { uploads: all, entryOf } = workerWith()
   const others = await createAccount(redis, 'Other shop')
@@ -380,7 +380,7 @@ test('of an account whose WhatsApp does not answer leave room for those of other
   expect(await all.settled(entryOf(fine, others), file.id, 300_000)).toMatchObject({ kind: 'ready' })
 })
 
-test('of bytes that are fewer than their record says is never half made', async () => {
+test('of fewer bytes than the record states is never made in part', async () => {
   const [file, lane] = [await newFile(1_000), newLane()]
   writeFileSync(join(dataDir, contentPath(file.hash)), 'half')
   const { uploads: all, entryOf } = workerWith()
@@ -391,7 +391,7 @@ test('of bytes that are fewer than their record says is never half made', async 
   expect(uploadsOn(lane)).toEqual([])
 })
 
-test('an id in its last day is used on while the file is uploaded anew', async () => {
+test('an id in its last day is still used while the file is uploaded anew', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   const of = { lane, hash: file.hash }
@@ -413,7 +413,7 @@ test('an id is used for 29 days at most: WhatsApp keeps it for 30', async () => 
   expect(days).toBeLessThanOrEqual(29)
 })
 
-test('a file that is removed for good after a message was accepted, or of another account, is never uploaded', async () => {
+test('a file that was removed for good after a message was accepted, or that belongs to another account, is never uploaded', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [removed, theirs] = [await newFile(), await newFile()]
   await removeFile(redis, account, removed.id)
@@ -431,7 +431,7 @@ test('a file that is removed for good after a message was accepted, or of anothe
   expect(uploadsOn(lane)).toEqual([])
 })
 
-test('a lost id is forgotten once, and another worker’s newer one is not', async () => {
+test('a lost id is forgotten once, and a newer one of another worker is kept', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   const of = { lane, hash: file.hash }
@@ -451,7 +451,7 @@ test('a lost id is forgotten once, and another worker’s newer one is not', asy
   expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
 })
 
-test('while Redis is full a file is uploaded once, and one that WhatsApp does not take rests all the same', async () => {
+test('while Redis is full a file is uploaded once, and one that WhatsApp refuses still waits longer each time', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, other, lane] = [await newFile(), await newFile(), newLane()]
   await failedOften({ lane, hash: other.hash })
@@ -467,7 +467,7 @@ test('while Redis is full a file is uploaded once, and one that WhatsApp does no
   }
 })
 
-test('while Redis is away nothing is uploaded, and everything goes on afterwards', async () => {
+test('while Redis is away nothing is uploaded, and everything continues afterwards', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   server.freeze()

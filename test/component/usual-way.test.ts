@@ -116,8 +116,8 @@ const sent = ({ id, attempt, waitsAs, message: { run, class: of } }: Claim): Pro
     recordSent(world.redis, id, attempt, how, (error) => (error ? reject(error) : resolve()))
   })
 
-describe('the short way', () => {
-  test('of a claim, of jobs and of places, leaves what the long way leaves', async () => {
+describe('the short path', () => {
+  test('of a claim, of jobs and of places, has the same result as the long path', async () => {
     const [short, long] = [await waitingLane(), await waitingLane()]
     const [ofShort, ofLong] = [await claimAll(short, 'short'), await claimAll(long, 'long')]
     expect(ofLong.pop()).toMatchObject({ verdict: 'message_waits' })
@@ -127,7 +127,7 @@ describe('the short way', () => {
   })
 
   test.each(['short', 'long'] as const)(
-    'of a claim mixes nothing up that is said once for several (%s way)',
+    'of a claim keeps apart the values of several messages in one step (%s path)',
     async (way) => {
       const { redis, queues } = world
       const lane = world.newLane()
@@ -195,7 +195,7 @@ describe('the short way', () => {
     },
   )
 
-  test('of an answer leaves what the long way leaves', async () => {
+  test('of an answer has the same result as the long path', async () => {
     const [short, long] = [await waitingLane(), await waitingLane()]
     for (const each of [short, long]) await claimAll(each, 'short')
     await Promise.all(short.claims.map(sent))
@@ -216,7 +216,7 @@ describe('the short way', () => {
     ['that come late and twice', ['read', 'delivered', 'read', 'sent'], 'r'],
     ['of a delivery alone', ['delivered'], 'd'],
     ['of what the answer said', ['sent'], 's'],
-  ] as const)('of reports %s leaves what the long way leaves, and answers the same', async (_what, reports, last) => {
+  ] as const)('of reports %s has the same result and answers as the long path', async (_what, reports, last) => {
     const [short, long] = [await waitingLane(), await waitingLane()]
     for (const each of [short, long]) {
       await claimAll(each, 'short')
@@ -245,7 +245,7 @@ describe('the short way', () => {
     expect(JSON.stringify(kept)).toContain(`|${last}at`)
   })
 
-  test('of a report is left for what is unusual about one of them, in the order of the steps', async () => {
+  test('of a report is not taken when one of them is unusual, and steps keep their order', async () => {
     const lane = await waitingLane()
     await claimAll(lane, 'short')
     await Promise.all(lane.claims.map(sent))

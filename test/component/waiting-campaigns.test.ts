@@ -53,7 +53,7 @@ async function turns(count: number): Promise<number[][]> {
 
 const places = () => placesOn(service.redis, service.lane)
 
-test('campaigns that wait on a paused lane are parked for longer each time, up to a minute', async () => {
+test('campaigns waiting on a paused lane are parked longer each time, up to a minute', async () => {
   for (const waits of await turns(14)) {
     expect(waits).toEqual([...waits].sort((a, b) => a - b))
     expect(waits.at(-1)).toBe(MOST_PARK_MS)
@@ -61,7 +61,7 @@ test('campaigns that wait on a paused lane are parked for longer each time, up t
   expect(await places()).toHaveLength(CAMPAIGNS)
 })
 
-test('one of 300 on a lane is parked for 15 s the first time, so that they are looked at 20 times a second in all', async () => {
+test('one of 300 on a lane is parked for 15 s the first time, so that in total 20 a second are checked', async () => {
   const { redis, config, lane } = service
   const others = Object.fromEntries(Array.from({ length: 300 - CAMPAIGNS }, (_, i) => [2_000_000 + i, 'running']))
   await activeCampaignsOn(redis, lane).change(others)
@@ -83,14 +83,14 @@ test('one of 300 on a lane is parked for 15 s the first time, so that they are l
   expect(waits.slice(-2)).toEqual([15_000, 30_000])
 })
 
-test('looking through one that waits costs Redis fewer than 60 commands', async () => {
+test('checking a waiting campaign costs Redis fewer than 60 commands', async () => {
   await turns(1)
   const before = await commands()
   await turns(1)
   expect((await commands()) - before).toBeLessThan(60 * CAMPAIGNS)
 })
 
-test('a place that the lane has lost is fed again while the others wait', async () => {
+test('a place that is lost from the lane is fed again while the others wait', async () => {
   const [lost] = await places()
   await losePlaces(service.redis, service.lane, lost ?? '')
   expect(await places()).toHaveLength(CAMPAIGNS - 1)

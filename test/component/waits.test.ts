@@ -53,12 +53,12 @@ async function queued(lane: number) {
   return { id, to: TO, class: 'transactional' as const }
 }
 
-test('a message that only waits for a worker waits for nothing', async () => {
+test('a message that only waits for a worker shows no wait', async () => {
   const lane = await newLane()
   expect(await waitsOf(redis, { id: newId(lane), to: TO, class: 'transactional' })).toBeNull()
 })
 
-test('behind others it waits for the pace of its lane', async () => {
+test('a message behind others waits for the pace of its lane', async () => {
   const lane = await newLane()
   const message = await queued(lane)
   await queued(lane)
@@ -69,7 +69,7 @@ test('behind others it waits for the pace of its lane', async () => {
   })
 })
 
-test('a cooldown of its lane is shown with its end and its reason, without numbers and tokens', async () => {
+test('a cooldown of the lane is shown with its end and its reason, without numbers and tokens', async () => {
   const lane = await newLane()
   const message = await queued(lane)
   await refused(lane, { of: 'lane', ms: 60_000 }, '130429')
@@ -99,7 +99,7 @@ test('a pause is shown before a cooldown, with its reason', async () => {
   expect(await waitsOf(redis, message)).toMatchObject({ why: 'pace' })
 })
 
-test('a cooldown of its recipient is shown with the turn of the message itself', async () => {
+test('a cooldown of the recipient is shown with the turn of the message itself', async () => {
   const lane = await newLane()
   const before = Date.now()
   await refused(lane, { of: 'recipient', person: TO, leastMs: 60_000 }, '131056')
@@ -115,7 +115,7 @@ test.each([
   ['UTILITY', 'transactional', false],
   ['MARKETING', 'transactional', true],
 ] as const)(
-  'with a template %s in the class %s it is %s that it waits for its person, who has had enough',
+  'for a template %s in the class %s it is %s that it waits for its capped person',
   async (category, of, waits) => {
     const lane = await newLane()
     const account = (await findSender(redis, lane))?.account ?? 0

@@ -51,7 +51,7 @@ const templateNews = (name: string) => ({
 const statuses = (...list: object[]) => messagesChange(`${PHONE_NUMBER_ID}1`, { statuses: list })
 const stateOf = async (id: MessageId) => (await readMessage(service.redis, id))?.state
 
-test('a message whose record cannot be read holds up neither other statuses nor news, and is logged once', async () => {
+test('a message with an unreadable record delays neither other statuses nor updates, and is logged once', async () => {
   const { redis } = service
   const [first, odd, other, last] = [await claimed(), await claimed(), await claimed(), await claimed()]
   await messageRecord(redis, odd.id).ruin()
@@ -70,7 +70,7 @@ test('a message whose record cannot be read holds up neither other statuses nor 
   expect(JSON.parse(logged[0] ?? '')).toMatchObject({ level: 50, items: 2 })
 })
 
-test('a sender that cannot be read keeps nothing of other senders back: names, statuses, news', async () => {
+test('an unreadable sender delays nothing of other senders: names, statuses, updates', async () => {
   const { redis, simulator, config } = service
   const seal = createSeal(secretKeysOf(config))
   const broken = await addSender(redis, {

@@ -42,12 +42,12 @@ test(`all ${RECEIVED.length} received messages are kept, each with its kind`, as
   expect(Object.fromEntries(kinds)).toEqual(Object.fromEntries(expected))
 })
 
-test(`of all ${STATUSES.length} statuses of messages that nobody knows none does harm`, async () => {
+test(`none of all ${STATUSES.length} statuses of unknown messages does harm`, async () => {
   for (const [place, [name, field, value]] of STATUSES.entries())
     expect([name, await bring(field, value, place)]).toEqual([name, 200])
 })
 
-test('all that is told besides is found among the notices', async () => {
+test('every other report in the samples is kept as a notice', async () => {
   const samples = [...ABOUT_US, ...NOTICES]
   const fields = samples.flatMap(([, , , { news = [] }]) => news.map((each) => each.replace('?', '')))
   for (const [place, [name, field, value]] of samples.entries())

@@ -77,7 +77,7 @@ async function type(heading: string, more = '', endsWith = 0): Promise<string> {
 const missing = (output: string): string[] =>
   Array.from(output.matchAll(/^MISSING +(.+?) {2,}/gm), ([, what = '']) => what)
 
-test('typed from top to bottom it ends with a delivered message', async () => {
+test('the guide typed from top to bottom ends with a delivered message', async () => {
   await type('1. At Meta')
   // The check ends with 1 while something is missing.
   expect(missing(await type('2. In Laneway', '', 1))).toEqual(['number', 'webhook subscription'])

@@ -22,7 +22,7 @@ afterAll(() => rmSync(dataDir, { recursive: true }))
 const connections = async (): Promise<number> =>
   Number(/connected_clients:(\d+)/.exec(await redis.info('clients'))?.[1])
 
-test('a worker whose user must not subscribe does not start, and closes all connections that it has made', async () => {
+test('a worker whose Redis user may not subscribe does not start, and closes all its connections', async () => {
   const before = await connections()
   await redis.acl('SETUSER', 'mute', 'on', '>secret', '~*', '&*', '+@all', '-subscribe')
   Object.assign(url, { username: 'mute', password: 'secret' })

@@ -81,7 +81,7 @@ async function withWorker(
 const nowOf = (lane: number): Promise<number> => nowOn(world.redis, lane)
 
 describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
-  test('a person is capped, and a message held, as long as Redis says', async () => {
+  test('a cap and a hold last by the clock of Redis', async () => {
     const { redis } = world
     const owner = { lane: world.newLane() }
     machineIsOff(skew)
@@ -113,7 +113,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     })
   })
 
-  test('a message with send_at that it adds is due then', async () => {
+  test('a message with send_at that the machine adds is due at its time', async () => {
     const lane = world.newLane()
     const sendAt = (await nowOf(lane)) + 60_000
     machineIsOff(skew)
@@ -123,7 +123,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     expect(Math.floor(due ?? 0)).toBe(sendAt)
   })
 
-  test('a message that it puts back on its lane for a while, as a chunk does, is due after that', async () => {
+  test('a message that the machine delays on its lane is due after the delay', async () => {
     const lane = world.newLane()
     const id = messageId(lane, newId(lane).ulid)
     machineIsOff(skew)
@@ -134,7 +134,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     expect(due).toBeLessThan((await nowOf(lane)) + 60_001)
   })
 
-  test('a job that it puts off runs again after its wait, here and where the clock is right', async () => {
+  test('a job that the machine delays runs again after its delay, here and where the clock is right', async () => {
     for (const isMended of [false, true]) {
       const lane = world.newLane()
       const id = messageId(lane, newId(lane).ulid)
@@ -198,7 +198,7 @@ test.each(SKEWS)(
 test.each([
   ['ahead', HOUR],
   ['back', -HOUR],
-])('a clock that is set %s while a worker waits makes it neither early nor late', async (_where, jump) => {
+])('a clock set %s while a worker waits makes it neither early nor late', async (_where, jump) => {
   const lane = world.newLane()
   const sendAt = (await nowOf(lane)) + 2 * WAIT_MS
   const id = messageId(lane, newId(lane).ulid)
@@ -212,7 +212,7 @@ test.each([
   })
 })
 
-test('a worker whose clock is ahead asks Redis no more often than one whose clock is right while nothing is due', async () => {
+test('a worker whose clock is ahead queries Redis no more often than one with the right clock while nothing is due', async () => {
   const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await world.redis.info('commandstats'))?.[1] ?? 0)
   const lane = world.newLane()
   await world.queues.add(messageId(lane, newId(lane).ulid), { ...audioJob(), sendAt: (await nowOf(lane)) + 60_000 })
@@ -230,7 +230,7 @@ test('a worker whose clock is ahead asks Redis no more often than one whose cloc
   })
 })
 
-test('a producer whose clock is an hour ahead shows how fast a campaign goes', async () => {
+test('a producer whose clock is an hour ahead shows the right speed of a campaign', async () => {
   const { redis } = world
   const lane = await world.addSender()
   const definition = {
@@ -247,7 +247,7 @@ test('a producer whose clock is an hour ahead shows how fast a campaign goes', a
   expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
 })
 
-test('a machine that was suspended, for which `performance.now()` stood still meanwhile, asks Redis for the time', async () => {
+test('a machine that was suspended, for which `performance.now()` stood still, gets the time from Redis', async () => {
   const nowMs = relayClock(world.redis)
   await nowMs()
   const before = await redisNowMs(world.redis)
@@ -259,7 +259,7 @@ test('a machine that was suspended, for which `performance.now()` stood still me
   expect(await nowMs()).toBeGreaterThanOrEqual(before - 1)
 })
 
-test('messages that were claimed when the clock of Redis was set back by a minute leave without waiting for it', async () => {
+test('messages claimed when the clock of Redis was set back by a minute leave without waiting for it', async () => {
   const { redis, queues } = world
   const lane = world.newLane()
   const left = new Set<string>()
@@ -292,7 +292,7 @@ describe('a claim', () => {
     return { id, claimed: await claim(world.redis, id, 'AAAAAA', message, LONG_TIMES) }
   }
 
-  test('of a message whose time has not come returns how long to wait, and writes nothing', async () => {
+  test('of a message before its time returns how long to wait, and writes nothing', async () => {
     const lane = world.newLane()
     const { id, claimed } = await claimOf(lane, (await nowOf(lane)) + 60_000)
     expect(claimed).toMatchObject({ verdict: 'message_waits', state: 'queued' })
@@ -302,7 +302,7 @@ describe('a claim', () => {
     expect(await messageRecord(world.redis, id).isThere()).toBe(false)
   })
 
-  test('waits for the later of its time and its put-off, and no longer than its validity', async () => {
+  test('waits for the later of send_at and its delay, and no longer than the validity', async () => {
     const lane = world.newLane()
     const now = await nowOf(lane)
     const id = newId(lane)
@@ -314,7 +314,7 @@ describe('a claim', () => {
     expect('waitMs' in claimed ? claimed.waitMs : HOUR).toBeLessThanOrEqual(10_000)
   })
 
-  test('of a message whose time has come is good', async () => {
+  test('of a message whose time has come is granted', async () => {
     const lane = world.newLane()
     expect((await claimOf(lane, await nowOf(lane))).claimed).toMatchObject({ verdict: 'done', state: 'sending' })
   })

@@ -62,7 +62,7 @@ async function moves(id: string, past: number): Promise<void> {
   }
 }
 
-test('a campaign whose worker is killed when its cursor moves reaches everybody once, or says whom it may not have', async () => {
+test('a campaign whose worker is killed when its cursor moves reaches everybody once, or flags whom it may not have reached', async () => {
   worker = startWorker()
   const { tag, phones } = await service.addPeople(PEOPLE)
   const id = await service.ready({ tags: [tag] })

@@ -101,7 +101,7 @@ async function healthy(name: Service): Promise<void> {
   )
 }
 
-test('the services of both compose files pass one message through, and stop in order', async () => {
+test('the services of both compose files deliver one message, and stop in order', async () => {
   const redis = run('redis', ['--dir', dir])
   await healthy('redis')
   const [simulator, worker, producer] = [run('simulator'), run('worker'), run('producer')]
@@ -153,7 +153,7 @@ test('the services of both compose files pass one message through, and stop in o
   expect(await redis.ended).toEqual({ code: 0, signal: null })
 })
 
-test('without secrets the production parts name what is missing and do not start', async () => {
+test('without secrets the production services name what is missing and do not start', async () => {
   const redis = run('redis', ['--dir', dir])
   await healthy('redis')
   const parts = (['producer', 'worker'] as const).map((name) => {

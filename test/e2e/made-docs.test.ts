@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-test('settings, command line, addresses, the simulator’s numbers and the ways in docs are those of the product', () => {
+test('settings, command line, addresses, the simulator’s numbers and the ways in docs match the product', () => {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/docs.mjs', '--check'], { encoding: 'utf8' })
   expect(stderr.replaceAll(/^.*Building.*\n/gm, '')).toBe('')
   expect(status).toBe(0)
@@ -22,7 +22,7 @@ const part = z.object({
 const parts = z.array(part).min(1)
 const schema = z.strictObject({ accept: parts, send: parts, webhook: parts, campaign: parts })
 
-test('accepting a message and taking a webhook call from file to file in one direction', () => {
+test('the code that accepts a message or a webhook is called from file to file in one direction', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/ways.mjs'], { encoding: 'utf8' })
   expect(status, stderr).toBe(0)
   const ways = schema.parse(JSON.parse(stdout))
@@ -51,21 +51,21 @@ function faultsAfter(from: string, to: string) {
 
 const BUDGET = 'overload/event-loop-budget.ts'
 
-test('a way without a file that is entered is out of date', () => {
+test('a way that lacks a file is reported as out of date', () => {
   expect(faultsAfter(`http-server.ts, ${BUDGET}`, 'http-server.ts')).toEqual({
     status: 1,
     faults: [`A message is accepted: producer/${BUDGET} is entered and not listed`],
   })
 })
 
-test('a way with two files exchanged is out of date', () => {
+test('a way with two files exchanged is reported as out of date', () => {
   expect(faultsAfter(`http-server.ts, ${BUDGET}`, `${BUDGET}, http-server.ts`)).toEqual({
     status: 1,
     faults: [`A message is accepted: producer/${BUDGET} is listed before producer/http-server.ts and entered after it`],
   })
 })
 
-test('a way with a file that nothing enters is out of date', () => {
+test('a way with a file that is never called is reported as out of date', () => {
   expect(faultsAfter(`http-server.ts, ${BUDGET}`, `http-server.ts, wrong-keys.ts, ${BUDGET}`)).toEqual({
     status: 1,
     faults: ['A message is accepted: producer/wrong-keys.ts is listed and not entered'],

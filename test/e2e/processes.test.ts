@@ -109,7 +109,7 @@ async function gallery(url: string, bearer: string) {
   }
 }
 
-test('without a worker everything is accepted and nothing happens; when one starts, all of it happens', async () => {
+test('without a worker everything is accepted and nothing sent; when one starts, everything is', async () => {
   const caller = { base_url: url, api_key: key }
   const files = await gallery(url, key)
 
@@ -149,7 +149,7 @@ test('a worker that is asked to stop finishes what is in flight and takes nothin
   expect(await statusOf(caller, late)).toBe('queued')
 })
 
-test('two producers and two workers serve one account together, and what waited for a worker', async () => {
+test('two producers and two workers serve one account together, including what waited for a worker', async () => {
   const before = await taken()
   const [producer, ...workers] = [start('producer'), start('worker'), start('worker')]
   const two = await addressOf(producer)
@@ -171,7 +171,7 @@ test('two producers and two workers serve one account together, and what waited 
   for (const each of workers) expect(await each.ended).toEqual({ code: 0, signal: null })
 })
 
-test('a producer whose port is taken says so in one sentence', async () => {
+test('a producer whose port is taken reports it in one sentence', async () => {
   const other = await takePort()
   const producer = start('producer', { PORT: String(other.port) })
   expect(await producer.ended).toEqual({ code: 1, signal: null })

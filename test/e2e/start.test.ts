@@ -84,14 +84,14 @@ describe('a first start', () => {
     expect(statSync(folder.dataDir).mode & 0o777).toBe(0o700)
   })
 
-  test('leaves half of the memory to all that is not its Redis', async () => {
+  test('leaves half of the memory for everything but its Redis', async () => {
     const settings = readFileSync(join(folder.dataDir, 'redis/redis.conf'), 'utf8')
     const bytes = Number(/^maxmemory "(\d+)"$/m.exec(settings)?.[1])
     expect(bytes).toBeGreaterThan(0)
     expect(bytes).toBeLessThanOrEqual(totalmem() / 2)
   })
 
-  test('prints commands that work as they stand', async () => {
+  test('prints commands that work when copied', async () => {
     const commands = started.stdout().match(/^curl .*$/gm) ?? []
     expect(commands).toHaveLength(2)
     const readme = /^ {2}"api_key": "lw_…", (.*?)\}'$/ms.exec(readFileSync('README.md', 'utf8'))?.[1]
@@ -112,7 +112,7 @@ describe('a first start', () => {
     ])
   })
 
-  test('has received a message through the webhook of WhatsApp', async () => {
+  test('has received a message through WhatsApp’s webhook', async () => {
     const answer = await call(`${demo.base_url}/chatappbusiness/fetchmessageinfo`, {
       api_key: demo.api_key,
       message_id: demo.inbound_message_id,
@@ -135,7 +135,7 @@ describe('a first start', () => {
     expect(findings).toContainEqual(expect.objectContaining({ what: 'number', state: 'good' }))
   })
 
-  test('fills the gallery as demo.json says', async () => {
+  test('fills the gallery as demo.json describes', async () => {
     const [first, second, third] = demo.folder_ids
     expect(demo.folder_ids).toHaveLength(3)
     const inFirst = await files(`folder_id=${first}`)
@@ -175,7 +175,7 @@ describe('a first start', () => {
     expect((await membersOf(demo.other_account.api_key, demo.other_account.tag_ids))[0]).toHaveProperty('contact_id')
   })
 
-  test('refuses the expired keys and takes the others', async () => {
+  test('refuses the expired keys and accepts the others', async () => {
     const rename = (bearer: string) =>
       call(`${demo.base_url}/${GALLERY}/folders/${demo.folder_ids[0]}`, { name: 'Pictures' }, { method: 'PUT', bearer })
     const createTag = (bearer: string, name: string) =>
@@ -219,7 +219,7 @@ describe('a first start', () => {
   })
 })
 
-test('of the starts on one data folder one runs, whatever an old one left there, and the others are refused and disturb nothing', async () => {
+test('of several starts on one data folder one runs, whatever an old one left, and the others are refused and disturb nothing', async () => {
   expect(refused.ended).toEqual({ code: 1, signal: null })
   expect(refused.process.stderr()).toMatch(/is already running/)
   const late = launch()
@@ -231,7 +231,7 @@ test('of the starts on one data folder one runs, whatever an old one left there,
   expect(existsSync(demoFile(folder.dataDir))).toBe(true)
 })
 
-test('all of it works with the packages of production', async () => {
+test('everything works with the production dependencies only', async () => {
   const signIn = await fetch(`${demo.base_url}/console/session`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: demo.base_url },
@@ -279,7 +279,7 @@ describe('a running service', () => {
     await becomes(demo, await sendImage(demo), 'delivered')
   })
 
-  test('starts its simulator again on the same port when that was killed, however often that fails', async () => {
+  test('starts its simulator again on the same port after a kill, however often a launch fails', async () => {
     const line =
       started
         .stdout()
@@ -296,7 +296,7 @@ describe('a running service', () => {
     await becomes(demo, await sendImage(demo), 'delivered')
     expect(started.stdout()).not.toContain('process.fault')
   })
-  test('stops in order, and has printed nothing of what went to Redis', async () => {
+  test('stops in order, and has printed no value sent to Redis', async () => {
     started.kill('SIGTERM')
     expect(await started.ended).toEqual({ code: 0, signal: null })
     expect(started.stdout() + started.stderr()).not.toMatch(/ioredis:/)

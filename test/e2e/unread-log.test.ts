@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('a worker sends all messages although the reader of its log has stopped reading', async () => {
+test('a worker sends all messages although the reader of its log stopped reading', async () => {
   const { api, partnerLane } = await service.addTenant()
   const worker = startChild(process.execPath, ['dist/start/worker.js'], {
     env: {

@@ -89,7 +89,7 @@ function found(where: string, secrets: readonly string[] = [...numbers, ...names
   return secrets.filter((secret) => where.includes(secret))
 }
 
-test('nothing that is put in at any door comes out where it has no business', async () => {
+test('nothing that enters anywhere comes out where it must not', async () => {
   const { redis, tenant } = service
   const send = '/sendservicemessages/sendmessages'
 

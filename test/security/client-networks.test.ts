@@ -17,12 +17,12 @@ const SAME = [
   ['fe80::1:2:3:4%eth0.1', 'fe80::9'],
 ] as const
 
-test('all addresses of one IPv6 network are one client, and those of another network are another', () => {
+test('all addresses of one IPv6 network count as one client, and those of another network as another', () => {
   expect(SAME.map((addresses) => new Set(addresses.map(clientOf)).size)).toEqual(SAME.map(() => 1))
   expect(new Set(SAME.map(([first]) => clientOf(first))).size).toBe(SAME.length)
 })
 
-test('a client that tries wrong keys from ever other addresses of a network waits as from one', async () => {
+test('a client that tries wrong keys from changing addresses of a network is limited like one address', async () => {
   const wrongKeys = createWrongKeys()
   for (let i = 0; i < 400; i += 1) await wrongKeys.delayOf(`2001:db8::${i.toString(16)}:0:0:1`)
   expect(await wrongKeys.delayOf('2001:db8::ffff:0:0:1')).toBeGreaterThan(0)
@@ -41,7 +41,7 @@ test.each([
   ['[2001:db8::7]:50123', '2001:db8::7'],
   ['[2001:db8::7]', '2001:db8::7'],
   ['::ffff:198.51.100.7', '198.51.100.7'],
-])('a proxy that writes %s into X-Forwarded-For names %s', (written, address) => {
+])('a proxy that writes %s into X-Forwarded-For makes the client %s', (written, address) => {
   const addressOf = createClientAddress(['127.0.0.0/8'])
   const request = { socket: { remoteAddress: '127.0.0.1' }, headers: { 'x-forwarded-for': `203.0.113.9, ${written}` } }
   expect(addressOf(request as unknown as IncomingMessage)).toBe(address)

@@ -59,7 +59,7 @@ const healthz = (localAddress: string, agent: Agent): Promise<number | string> =
     }).once('error', ({ message }) => resolve(message))
   })
 
-test('2,100 connections without a key keep nobody else out, and close none that has shown one', async () => {
+test('2,100 connections without a key shut nobody else out, and close none that has sent a key', async () => {
   const known = open()
   const lookup = JSON.stringify({ api_key: tenant.apiKey, message_id: 'none' })
   const head = 'POST /chatappbusiness/fetchmessageinfo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
@@ -87,7 +87,7 @@ test('2,100 connections without a key keep nobody else out, and close none that 
   neighbour.destroy()
 })
 
-test('a connection counts for the account of the last key that it showed, and for the address of the client without a good one', async () => {
+test('a connection counts for the account of the last key sent on it, and without a valid key for the client’s address', async () => {
   const accepted: Socket[] = []
   const keep = (message: unknown): void => {
     accepted.push(z.object({ socket: z.instanceof(Socket) }).parse(message).socket)
@@ -136,7 +136,7 @@ describe.each<[string, { kind: KeyedKind; addresses: number; accounts?: number; 
   ['many batches that never come of one address', { kind: 'batches', addresses: 1, keys: 1 }],
   ['many batches that never come of 100 addresses', { kind: 'batches', addresses: 100, keys: 1 }],
 ])('%s', (_name, { kind, addresses, accounts = 1, keys }) => {
-  test('keep nobody else out, neither with good keys nor after these were revoked', async () => {
+  test('shut nobody else out, neither with valid keys nor after these were revoked', async () => {
     const neighbour = await limited.addTenant()
     const attackers = await Promise.all(Array.from({ length: accounts }, () => limited.addTenant()))
     const keysOf = ({ key }: Tenant) => Array.from({ length: keys }, () => key(KEY_FOR[kind]))
@@ -171,7 +171,7 @@ const headOf = (path: string, length: number, more: readonly string[] = []): str
     '\r\n',
   ].join('\r\n')
 
-describe('a batch of which half has come goes on when more is begun than there is room for', () => {
+describe('a batch of which half has arrived continues when more are begun than there is room for', () => {
   test.each([
     ['by strangers', 300, () => headOf('/chatappbusiness/fetchmessageinfo', 250_001), 250_000],
     ['by another account', 20, (key: string) => headOf('/messages/batch', 4_000_001, [bearer(key)]), 4_000_000],
@@ -199,7 +199,7 @@ describe('a batch of which half has come goes on when more is begun than there i
   })
 })
 
-test('large requests with wrong keys, whose refusals are held back, keep no other large request waiting', async () => {
+test('large requests with wrong keys, whose refusals are delayed, keep no other large request waiting', async () => {
   const wrong = JSON.stringify({ api_key: 'lw_wrong', message_id: 'none', x: 'y'.repeat(20_000) })
   const path = '/chatappbusiness/fetchmessageinfo'
   // There before, so that its request comes right after theirs: they are held back for 2 s at most.

@@ -82,7 +82,7 @@ const queuesFor = (route: string) => (route.includes(':queueName') ? queues.slic
 
 const secretsIn = (text: string): string[] => [keyOfOne, NUMBER, CANARY].filter((secret) => text.includes(secret))
 
-test('bull-board has routes to ask', () => {
+test('bull-board has routes to test', () => {
   expect(routes).toContain('/api/job-schedulers')
   expect(routes).toContain('/api/queues/:queueName/:jobId/logs')
 })
@@ -116,7 +116,7 @@ describe.each(routes)('GET %s', (route) => {
   })
 })
 
-test('shared queues are shown by their counts', async () => {
+test('shared queues are shown as counts only', async () => {
   const shown = z
     .object({ queues: z.array(z.object({ name: z.string(), counts: z.record(z.string(), z.number()) })) })
     .parse(await (await look('/api/queues', accountTwo)).json()).queues
@@ -126,13 +126,13 @@ test('shared queues are shown by their counts', async () => {
 })
 
 test.each(['/api/redis/stats', '/api/metrics/history', '/api/queues/lane-1/workers', '/api/something/new'])(
-  'what is not on the list of what is shown is 404: %s',
+  'anything not on the list of shown paths is 404: %s',
   async (path) => {
     expect((await look(path, accountTwo)).status).toBe(404)
   },
 )
 
-test('its pages ask no other host for anything, and may not', async () => {
+test('its pages request nothing from another host, and may not', async () => {
   for (const path of ['', '/queue/lane-1', '/job-schedulers']) {
     const page = await look(path, accountTwo)
     const policy = page.headers.get('content-security-policy') ?? ''
@@ -144,13 +144,13 @@ test('its pages ask no other host for anything, and may not', async () => {
   }
 })
 
-test('the pages of the dashboard are there', async () => {
+test('the pages of the dashboard exist', async () => {
   for (const path of ['', '/', '/queue/lane-1', '/queue/lane-1/some-job', '/job-schedulers']) {
     expect((await look(path, accountTwo)).status, path).toBe(200)
   }
 })
 
-test('a page has at most 100 jobs, however many are asked for', async () => {
+test('a page has at most 100 jobs, however many are requested', async () => {
   const lane = queues[0]?.queue
   if (!lane) throw new Error('no lane')
   await lane.addBulk(Array.from({ length: 150 }, () => ({ name: 'send', data: {}, opts: { delay: 3_600_000 } })))

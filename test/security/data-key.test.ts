@@ -72,7 +72,7 @@ async function found(query: string): Promise<{ id: string; to?: string; from?: s
   return answer.json().data
 }
 
-test('no number and no text of a message stands in Redis, whatever becomes of it', async () => {
+test('no number and no text of a message is readable in Redis, at any stage of its life', async () => {
   const { tenant } = service
   const people = Array.from({ length: 8 }, (_, i) => `4915208800${30 + i}`)
   const [waits = '', read = '', fails = '', cools = '', writes = '', inBatch = '', asked = '', cancels = ''] = people
@@ -113,7 +113,7 @@ test('no number and no text of a message stands in Redis, whatever becomes of it
   expect(inCampaign?.text).toBe('Dear Secretname, spring is here.')
 })
 
-test('what was written before there was a key, or under an older one, is found, sent and forgotten', async () => {
+test('data written without a key, or under an older one, is found, sent and erased', async () => {
   const { tenant } = service
   // Unlike all others, also in base64: what waits of theirs may be written meanwhile, without a key.
   const person = '436601234567'
@@ -163,7 +163,7 @@ test('a worker without the key leaves a message to one that has it', async () =>
   await reaches(service, tenant, id, 'read')
 })
 
-test('a process without a key under which something is still sealed does not start, and says which', async () => {
+test('a process that lacks a key still in use does not start, and says which', async () => {
   const { redis, server } = service
   const retentionMs = 30 * DAY_MS
   const nowMs = Date.now()

@@ -109,7 +109,7 @@ async function placesOf(phone: string): Promise<string[]> {
   return all.filter(([key, value]) => spelled(phone).test(key + value)).map(([key]) => key)
 }
 
-test('a person that stands in keys of every kind is left in none, and others are left in all', async () => {
+test('an erased person is left in keys of no kind, and others are left in all', async () => {
   expect(Object.keys(PLANT).sort()).toEqual([...rows].sort())
   for (const plant of Object.values(PLANT)) {
     for (const phone of [PHONE, OTHER]) await plant(phone)
@@ -134,7 +134,7 @@ test('a person that stands in keys of every kind is left in none, and others are
   expect(left?.data).toEqual({ erased: true })
 })
 
-test('a job of another service that waited while its person was erased is not sent, and one that is written later is', async () => {
+test('a job that another service wrote before the erasure of its person is not sent, and a later one is', async () => {
   const { tenant } = service
   const person = '491520880055'
   const send = { v: 1, api_key: tenant.apiKey, message: audioTo(`+${person}`) }

@@ -59,7 +59,7 @@ function requests(): WholeRequest[] {
   ]
 }
 
-test('at every stage of every route it is as if the client had never been there', async () => {
+test('a client that hangs up at any stage of any route leaves nothing behind', async () => {
   const watch = watchProcess(ground.url, ground.process.pid)
   const before = (await watch.look()).descriptors
   for (const stage of STAGES) {
@@ -79,7 +79,7 @@ test('at every stage of every route it is as if the client had never been there'
   expect(ground.faults()).toEqual([])
 })
 
-test('wherever an upload is cut the draft goes, and the log has nothing', async () => {
+test('an upload that is cut anywhere leaves no draft and no line in the log', async () => {
   const upload = requests().find(({ name }) => name === 'an upload')
   if (!upload) throw new Error('no upload')
   const { head, body } = upload

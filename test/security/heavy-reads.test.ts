@@ -91,7 +91,7 @@ const get = (path: string, { key }: { key: string }): Promise<number | undefined
 test.each([
   ['page', 4],
   ['pieces', 2],
-])('of the %s that one account asks for at once, a few are made at a time', async (what, atOnce) => {
+])('of the %s that one account requests at once, a few are made at a time', async (what, atOnce) => {
   const done = Promise.all(Array.from({ length: MANY }, () => get(`/${what}`, greedy)))
   const ofGreedy = `${what} of ${greedy.account}`
   await eventually(async () => begun.get(ofGreedy) === atOnce, 'the first are begun')

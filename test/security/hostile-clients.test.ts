@@ -61,7 +61,7 @@ function floodWith(request: string, pipelined: number): Socket {
   return socket
 }
 
-test('the first request of any route holds the event loop no longer than others', async () => {
+test('the first request of any route blocks the event loop no longer than later ones', async () => {
   const turns = createTurnReader(notes)
   turns.longest()
   const told: string[] = []
@@ -120,7 +120,7 @@ test('the producer lives, answers others, and stays small under each hostile req
   expect(ground.faults()).toEqual([])
 })
 
-test('fifty connections that are full of requests have a few turns each while a new one waits', async () => {
+test('fifty connections full of requests get a few turns each while a new one waits', async () => {
   const request = 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'
   const flood = Array.from({ length: CONNECTIONS }, () => floodWith(request, PIPELINED))
   try {
@@ -138,7 +138,7 @@ test('fifty connections that are full of requests have a few turns each while a 
   }
 })
 
-test('connections that are full of requests go on being read beside one that says nothing', async () => {
+test('connections full of requests are still read beside one that sends nothing', async () => {
   const request = 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'
   const silent = floodWith('', 0)
   try {

@@ -73,7 +73,7 @@ describe.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('a par
     expect(await post(B, [whole(inFolder(), file)])).toMatchObject({ status: 200 })
   })
 
-  test('as the name of a field reaches no prototype', async () => {
+  test('as a field name reaches no prototype', async () => {
     const body = whole(inFolder(), part(B, field(name), 'polluted'), part(B, [FILE], 'hello'))
     // A field as any other that nobody knows.
     expect(await post(B, [body])).toMatchObject({ status: 400 })
@@ -84,7 +84,7 @@ describe.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('a par
 
 // A table of single bytes for the shifts of the search would wrap round to none at 252.
 test.each([70, 251, 252, 253, 256, 1_000, 5_000])(
-  'a boundary of %i characters that nearly comes ends',
+  'a boundary of %i characters that almost matches is read in bounded time',
   async (length) => {
     const boundary = 'A'.repeat(length)
     const pieces = [`--${boundary.slice(0, -1)}`, 'X', `\r\n--${boundary.slice(0, -1)}`, 'X\r\n']
@@ -103,7 +103,7 @@ describe('a line break in a name', () => {
     ['both, encoded, with a header', "form-data; name=file; filename*=utf-8''no%0D%0ASet-Cookie:%20a=b.txt"],
     ['a bare CR in the name of the field', 'form-data; name="fi\rle"; filename="note.txt"'],
     ['an encoded LF in the name of the field', "form-data; name*=utf-8''fi%0Ale; filename=note.txt"],
-  ])('%s goes no further', async (_what, disposition) => {
+  ])('is not passed on: %s', async (_what, disposition) => {
     const body = whole(inFolder(), part(B, [`Content-Disposition: ${disposition}`], 'hello'))
     const answer = await post(B, [body])
     expect([200, 400]).toContain(answer.status)
@@ -113,7 +113,7 @@ describe('a line break in a name', () => {
   })
 })
 
-describe('a form is answered', () => {
+describe('a form gets an answer', () => {
   test.each<[string, () => readonly string[]]>([
     ['that goes on after its end', () => [whole(inFolder(), part(B, [FILE], 'hello')), 'epilogue', 'and more']],
     [
@@ -149,7 +149,7 @@ describe('a form is answered', () => {
     expect([200, 400]).toContain(status)
   })
 
-  test('with 20,000 parts, in a time that grows with them and not with their square', async () => {
+  test('with 20,000 parts, in a time that grows linearly with them', async () => {
     // CPU time: the machine may stand still in between.
     const took = async (count: number): Promise<number> => {
       const before = process.cpuUsage()

@@ -12,7 +12,7 @@ const THROWS = "process.on('SIGUSR2', () => setImmediate(() => { throw new Error
 const REJECTS = "process.on('SIGUSR2', () => void Promise.reject(new Error('out of nowhere')))"
 
 // The tests mostly wait for processes, each for its own, so they run side by side.
-test.concurrent('npm start that has lived a while starts again with the same data, and ends when it is told to', async () => {
+test.concurrent('npm start that has run for a while starts again with the same data, and ends when told to', async () => {
   const { dataDir, remove } = newDataDir()
   // A minute is not waited for.
   const preload = `${THROWS}; process.uptime = () => 61`
@@ -33,7 +33,7 @@ test.concurrent('npm start that has lived a while starts again with the same dat
   await remove()
 })
 
-test.concurrent('an exception that nobody caught lets a producer finish its requests, and ends it in order', async () => {
+test.concurrent('an uncaught exception lets a producer finish its requests, and then ends it in order', async () => {
   const ground = await startHostileGround({ preload: THROWS })
   const { hostname, port } = new URL(ground.url)
   const body = JSON.stringify({ api_key: ground.key, message_id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV' })
@@ -62,7 +62,7 @@ test.concurrent('an exception that nobody caught lets a producer finish its requ
   await ground.stop()
 })
 
-test.concurrent('a rejection that nobody caught ends all parts of npm start, which says why, when it has only just begun', async () => {
+test.concurrent('an unhandled rejection right after the start ends all parts of npm start, which prints why', async () => {
   const { dataDir, remove } = newDataDir()
   // On a busy machine a minute may pass until it is ready.
   const preload = `${REJECTS}; process.uptime = () => 59`
@@ -80,7 +80,7 @@ test.concurrent('a rejection that nobody caught ends all parts of npm start, whi
   await remove()
 })
 
-test.concurrent('what Node warns of is a line of the log, and nothing else is on either output', async () => {
+test.concurrent('a warning of Node is a line of the log, and nothing else is on either output', async () => {
   const warns = "process.on('SIGUSR2', () => process.emitWarning('too many of them', 'MaxListenersExceededWarning'))"
   const ground = await startHostileGround({ preload: warns })
   const { process: producer } = ground
@@ -95,7 +95,7 @@ test.concurrent('what Node warns of is a line of the log, and nothing else is on
   await ground.stop()
 })
 
-test.concurrent('the command line says what it did not expect, and ends with 1', async () => {
+test.concurrent('the command line prints an unexpected error, and ends with 1', async () => {
   const onceWatched = `process.on('newListener', (event) => {
     if (event === 'uncaughtException') setImmediate(() => { throw new Error('out of nowhere') })
   })`

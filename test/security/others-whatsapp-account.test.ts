@@ -37,7 +37,7 @@ const ofNumber = async ({ cloudLane }: Tenant) => {
 }
 const wabaOf = async ({ cloudLane }: Tenant) => (await findSender(service.redis, cloudLane))?.waba_id
 
-test('what they say of our number does not keep it from being learned', async () => {
+test('reports from another account do not keep our number’s account at WhatsApp from being learned', async () => {
   const change = await ofNumber(us)
   expect(await bring(them, '8001', [change])).toBe(200)
   expect(await wabaOf(us)).toBe('')
@@ -45,7 +45,7 @@ test('what they say of our number does not keep it from being learned', async ()
   expect(await wabaOf(us)).toBe('8001')
 })
 
-test('they get nothing that is told of our account at WhatsApp, whether they name it themselves or by a webhook', async () => {
+test('another account gets no updates of our account at WhatsApp, whether it names it itself or by a webhook', async () => {
   expect(await bring(them, '8001', [await ofNumber(them)])).toBe(200)
   expect(await wabaOf(them)).toBe('')
   const claimed = await ask(them, 'PATCH', `/admin/senders/${them.cloudLane}`, { waba_id: '8001' })

@@ -43,7 +43,7 @@ function open(port: number): Socket {
 
 const GET = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'
 
-test('a connection with more than 16 requests that wait for their answers is cut', async () => {
+test('a connection with more than 16 requests waiting for their answers is cut', async () => {
   let waiting = 0
   const { port } = await serve(({ socket }) => {
     if (!socket.destroyed) waiting += 1
@@ -55,7 +55,7 @@ test('a connection with more than 16 requests that wait for their answers is cut
   expect(waiting).toBe(16)
 })
 
-test('connections that bring many requests at the same moment are read over several turns', async () => {
+test('connections that send many requests at the same moment are read over several turns', async () => {
   const CONNECTIONS = 100
   let thisTurn = 0
   let mostInATurn = 0
@@ -93,7 +93,7 @@ test('connections that bring many requests at the same moment are read over seve
   expect(mostInATurn).toBeLessThan(200)
 })
 
-test('some requests in one go are all answered, in their order', async () => {
+test('several requests sent together are all answered, in order', async () => {
   const { port } = await serve((request, response) => void response.end(request.url))
   const socket = open(port)
   let received = ''
@@ -146,7 +146,7 @@ async function answerTo(port: number, text: string): Promise<string> {
   return received
 }
 
-test('a body in chunks of one byte is refused, one in chunks of a usual size is taken', async () => {
+test('a body in chunks of one byte is refused, one in chunks of a usual size is accepted', async () => {
   const port = await startBodies()
   const crumbs = await answerTo(port, head('transfer-encoding: chunked') + '1\r\n \r\n'.repeat(20_000))
   expect(crumbs).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"invalid_body"/)
@@ -156,7 +156,7 @@ test('a body in chunks of one byte is refused, one in chunks of a usual size is 
   expect(await answerTo(port, `${head('transfer-encoding: chunked')}${sent}0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('a large body counts as held until its answer is out, and is let go of when its client hangs up', async () => {
+test('a large body counts as held until its answer is sent, and is released when its client hangs up', async () => {
   const answers: (() => void)[] = []
   const port = await startBodies(() => new Promise((resolve) => answers.push(resolve)))
   const body = JSON.stringify({ x: 'y'.repeat(199_992) })

@@ -69,7 +69,7 @@ async function answers({ url }: EmbeddedRedis): Promise<string> {
 }
 
 describe('the private Redis', () => {
-  test('listens on no port, and nobody but its owner gets to its socket', async () => {
+  test('listens on no port, and its socket is open only to its owner', async () => {
     const redis = await startEmbeddedRedis(folder, silentLog)
     try {
       expect(await answers(redis)).toBe('PONG')
@@ -87,7 +87,7 @@ describe('the private Redis', () => {
     }
   })
 
-  test('that an earlier start left behind is ended, also where the path is too long for a socket', async () => {
+  test('that an earlier start left running is ended, also when the path is too long for a socket', async () => {
     const deep = join(folder, 'a folder'.repeat(12), 'ünd einer')
     const first = await startEmbeddedRedis(deep, silentLog)
     const path = socketPath(first.url) ?? ''
@@ -119,10 +119,10 @@ test('a child process gets neither our settings nor the secrets in them', () => 
   expect(names.filter((name) => /LANEWAY|AWS/.test(name))).toEqual([])
 })
 
-describe('a folder for the socket among the temporary files', () => {
+describe('a folder for the socket in the temporary directory', () => {
   const long = `/${'x'.repeat(SOCKET_PATH_MAX_BYTES)}`
 
-  test('is refused where somebody put a link or, as another user, a folder of its name', () => {
+  test('is refused when somebody put a link or, as another user, a folder of its name there', () => {
     const place = dirname(socketPathIn(long, folder))
     rmSync(place, { recursive: true })
     mkdirSync(join(folder, 'elsewhere'))
@@ -135,7 +135,7 @@ describe('a folder for the socket among the temporary files', () => {
     expect(() => socketPathIn(long, folder)).toThrow('belongs to somebody else')
   })
 
-  test('is closed to others where it was open, and one that is too long as well is refused by name', () => {
+  test('is closed to others when it was open, and one with too long a path is refused by name', () => {
     const place = dirname(socketPathIn(long, folder))
     chmodSync(place, 0o777)
     expect(dirname(socketPathIn(long, folder))).toBe(place)
@@ -157,7 +157,7 @@ describe('a data folder', () => {
     spied.mockRestore()
   })
 
-  test.each(['', 'short', '\n'])('whose secret.key holds no key (%j) is refused instead of used', (text) => {
+  test.each(['', 'short', '\n'])('whose secret.key contains no key (%j) is refused instead of used', (text) => {
     writeFileSync(join(folder, 'secret.key'), text)
     expect(() => secretKeysOf({ secretKeys: [], dataDir: folder })).toThrow(SecretKeyError)
   })

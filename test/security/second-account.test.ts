@@ -83,7 +83,7 @@ const LISTS = [
   ],
 ]
 
-test('no list and no figure tells anything of another account, with a key or with a session', async () => {
+test('no list and no figure reveals anything of another account, with a key or with a session', async () => {
   for (const path of LISTS) {
     for (const caller of [us.secret, us.session]) {
       const answer = await ask(caller, 'GET', path)
@@ -93,7 +93,7 @@ test('no list and no figure tells anything of another account, with a key or wit
   }
 })
 
-test('to name another account in a header is refused to keys and sessions that are no operator’s', async () => {
+test('only operators may name another account in a header, with a key or a session', async () => {
   const named = { 'x-laneway-account': String(them.account) }
   for (const [api, session] of [[service.api.as(us.secret), {}] as const, [service.api, us.session] as const]) {
     for (const path of ['/messages', '/admin/lanes', '/events', '/console/snapshot', '/admin/people/491700000312']) {
@@ -104,7 +104,7 @@ test('to name another account in a header is refused to keys and sessions that a
   }
 })
 
-test('a filter by what is theirs finds as little as one by what is nobody’s', async () => {
+test('a filter by something of another account finds no more than one by something unknown', async () => {
   for (const query of [
     `to=${THEIR_PERSON}`,
     `from=${THEIR_PERSON}`,
@@ -120,7 +120,7 @@ test('a filter by what is theirs finds as little as one by what is nobody’s', 
   }
 })
 
-test('a cursor of theirs leads to nothing of theirs', async () => {
+test('a cursor of another account leads to nothing of that account', async () => {
   const page = z.looseObject({ next: z.string() })
   const events = page.parse((await ask(them.secret, 'GET', '/events?limit=1')).json).next
   const answer = await ask(us.secret, 'GET', `/events?include_content=true&after=${encodeURIComponent(events)}`)
@@ -132,7 +132,7 @@ test('a cursor of theirs leads to nothing of theirs', async () => {
   tellsNothing(await ask(us.secret, 'GET', `/messages?cursor=${encodeURIComponent(next ?? '')}`), 'messages')
 })
 
-test('a campaign takes neither a list nor a sender of theirs', async () => {
+test('a campaign accepts neither a list nor a sender of another account', async () => {
   const withTag = (tag: number) => ask(us.secret, 'POST', '/campaigns', campaignOf(us, { tags: [tag] }))
   const said = async (tag: number) => {
     const made = await withTag(tag)
@@ -147,12 +147,12 @@ test('a campaign takes neither a list nor a sender of theirs', async () => {
   expect(withSender.status).toBe(400)
 })
 
-test('an opt-out with them stops nobody with us', async () => {
+test('an opt-out at another account stops no message of ours', async () => {
   const id = await sendTo(service, us, `+${THEIR_PERSON}`)
   await reaches(service, us, id, 'read')
 })
 
-test('an Idempotency-Key of theirs is ours to use', async () => {
+test('an Idempotency-Key used by another account is free for ours', async () => {
   const send = (api_key: string) =>
     service.post(
       '/sendservicemessages/sendmessages',

@@ -85,7 +85,7 @@ const filesOpen = (): string[] =>
   })
 
 test.each(['export?format=ndjson', 'refused'])(
-  'three that stop reading %s hold half a megabyte each at most, and their connections and files end with the silence',
+  'three that stop reading %s hold half a megabyte each at most, and their connections and files are closed in time',
   async (path) => {
     expect(filesOpen()).toEqual([])
     const readers = await Promise.all(Array.from({ length: READERS }, () => silent(download(path))))
@@ -111,7 +111,7 @@ test.each(['export?format=ndjson', 'refused'])(
   },
 )
 
-test('an upload of rows that falls silent is cut off after 75 seconds at the latest, and leaves no draft', async () => {
+test('an upload of rows that stalls is cut off after 75 seconds at the latest, and leaves no draft', async () => {
   const draft = await service.create({ rows: {} })
   const head = `POST /campaigns/${draft}/rows HTTP/1.1\r\nhost: x\r\ncontent-type: text/csv\r\ncontent-length: 1000000\r\n`
   const { theirs } = await silent(`${head}authorization: Bearer ${service.tenant.apiKey}\r\n\r\nphone,name\n`)
@@ -124,7 +124,7 @@ test('an upload of rows that falls silent is cut off after 75 seconds at the lat
   await eventually(async () => drafts().length === 0, 'nothing of it is kept')
 })
 
-test('a reader that is slow, but reads, gets the whole file', async () => {
+test('a slow reader that keeps reading gets the whole file', async () => {
   const { ours, theirs } = await silent(download('refused'))
   await eventually(async () => theirs.writableLength > 0, 'it is held back')
   theirs.setTimeout(5_000)

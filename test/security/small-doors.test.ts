@@ -17,7 +17,7 @@ test.for([
   ['GET', '/nowhere', 404],
   ['DELETE', '/messages', 405],
 ] as const)(
-  'the answer of %s %s is kept by nobody, sniffed by no browser and tells no address',
+  'the answer of %s %s is not cached, not sniffed by browsers and leaks no address',
   async ([method, path, status], { tenant }) => {
     const body = method === 'POST' ? { api_key: tenant.apiKey, message_id: 'x' } : undefined
     const answer = await tenant.api.request(method, path, body)
@@ -31,18 +31,18 @@ test.for([
   },
 )
 
-test('what is no JSON is not sniffed either', async ({ service }) => {
+test('an answer that is not JSON is not sniffed either', async ({ service }) => {
   const shake = await fetch(
     `${service.url}/webhooks/cloud-api?hub.mode=subscribe&hub.verify_token=verify-token&hub.challenge=%3Cscript%3E`,
   )
   expect([await shake.text(), shake.headers.get('x-content-type-options')]).toEqual(['<script>', 'nosniff'])
 })
 
-test('a cell of CSV stays one cell where others separate by semicolons or tabs', () => {
+test('a CSV cell stays one cell where others separate by semicolons or tabs', () => {
   expect(csvLine(['x;=1+1', 'a\tb', 'plain'])).toBe('"x;=1+1","a\tb",plain\n')
 })
 
-test('a document for scripts sends a terminal no control character and means the same', () => {
+test('a JSON document sends no control character to a terminal and keeps its meaning', () => {
   const document = { name: 'a\u009b31m\u202eb\u007f\u001b[2J', list: ['é', '\n'] }
   const text = printableJson(document)
   expect([...text].filter((one) => one !== '\n' && /[\p{Cc}\u202e]/u.test(one))).toEqual([])
@@ -53,11 +53,11 @@ test.each([
   ['order-447700900123', 'order-…'],
   ['+44 (7700) 900-123', '+…'],
   ['order-17', 'order-17'],
-])('of the id %j of a job the log shows %j', (id, shown) => {
+])('for the job id %j the log has %j', (id, shown) => {
   expect(withoutNumbers(id)).toBe(shown)
 })
 
-test('a web page cannot steer the simulator, and a person with curl can', async () => {
+test('a web page cannot control the simulator, and a person with curl can', async () => {
   const simulator = await startSimulator({ port: 0 })
   const control = (headers: Record<string, string>) =>
     fetch(`${simulator.url}/_control`, { method: 'POST', body: '{}', headers })

@@ -66,7 +66,7 @@ const webhook = (value: object, phoneNumberId: string) =>
     ],
   })
 
-test('two app secrets are good at a time, a third ends the first, and removing ends the older within a second', async () => {
+test('two app secrets are valid at a time, a third replaces the first, and removing ends the older within a second', async () => {
   expect((await report(FIRST)).status).toBe(401)
   expect(JSON.parse((await set('webhook.app_secret', FIRST)).stdout)).toEqual({
     'webhook.app_secret': 1,
@@ -98,7 +98,7 @@ test('two app secrets are good at a time, a third ends the first, and removing e
   await takes(THIRD, 401)
 })
 
-test('the handshake takes the account’s own verify token and no other', async () => {
+test('the handshake accepts the account’s own verify token and no other', async () => {
   expect((await handshake(TOKEN)).status).toBe(403)
   await set('webhook.verify_token', TOKEN)
   await eventually(async () => (await handshake(TOKEN)).status === 200 || undefined, 'the verify token is good')
@@ -111,7 +111,7 @@ test('the handshake takes the account’s own verify token and no other', async 
 })
 
 describe('at the address of an account', () => {
-  test('neither the secret of the installation nor that of another account is good', async () => {
+  test('neither the secret of the installation nor that of another account is valid', async () => {
     await set('webhook.app_secret', FIRST)
     await set('webhook.app_secret', SECOND, other.account)
     await takes(FIRST, 200)
@@ -124,7 +124,7 @@ describe('at the address of an account', () => {
     }
   })
 
-  test('a webhook moves nothing of another account, although what it says is true', async () => {
+  test('a webhook changes nothing of another account, although its content is true', async () => {
     const claimed = async ({ cloudLane: lane }: Tenant): Promise<MessageId> => {
       const id = { lane, ulid: newUlid(Date.now()) }
       const about = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
@@ -154,7 +154,7 @@ describe('at the address of an account', () => {
   })
 })
 
-test('a report to an account that is packed or larger than 4 MB is refused for it', async () => {
+test('a compressed report to an account, or one larger than 4 MB, is refused', async () => {
   const secret = 'f'.repeat(32)
   expect((await add('webhook.app_secret', secret)).status).toBeLessThan(300)
   await takes(secret, 200)
@@ -162,7 +162,7 @@ test('a report to an account that is packed or larger than 4 MB is refused for i
   expect((await report(secret, `"${'x'.repeat(4 * 1024 * 1024)}"`)).status).toBe(413)
 })
 
-test('a secret that no key opens stands in the way of neither its neighbour nor a new one', async () => {
+test('a secret that no key opens blocks neither its neighbour nor a new one', async () => {
   const place = { account: tenant.account, name: 'webhook.app_secret' }
   const lost = createSeal(['a key that the installation has lost']).encrypt(SECOND)(place)
   const good = createSeal(secretKeysOf(service.config)).encrypt(FIRST)(place)
@@ -175,7 +175,7 @@ test('a secret that no key opens stands in the way of neither its neighbour nor 
   await takes(THIRD, 200)
 })
 
-test('a secret is shown nowhere, kept only sealed, and taken only from standard input and of some length', async () => {
+test('a secret is shown nowhere, stored only sealed, and accepted only from standard input with a minimum length', async () => {
   await set('webhook.app_secret', FIRST)
   const shown = await cli(['accounts', 'show', String(tenant.account), '--json'])
   const acts = await cli(['activity', 'list', '--json'])

@@ -12,7 +12,7 @@ const tab = withConsoleTab()
 
 const { press, confirm, notice, badge } = tab
 
-test('the first message is sent from the page that invites to, and is shown being delivered', async () => {
+test('the first message is sent from the page that offers it, and is shown being delivered', async () => {
   await tab.page.goto('/console')
   await tab.page.getByRole('link', { name: 'Send the first message' }).click()
   await tab.page.getByLabel('To', { exact: true }).fill('+447700900123')
@@ -21,7 +21,7 @@ test('the first message is sent from the page that invites to, and is shown bein
   await tab.page.getByText('Evidence: it is on the person’s device.').waitFor()
 })
 
-test('a message is sent from the sender that is chosen', async () => {
+test('a message is sent from the chosen sender', async () => {
   await tab.page.goto('/console/start')
   const sender = tab.page.getByLabel('Sender', { exact: true })
   await sender.getByRole('option').nth(2).waitFor({ state: 'attached' })
@@ -53,14 +53,14 @@ test('a lane is paused with a reason, shows it, gets another rate and is resumed
   expect(lanes).toMatchObject({ data: [{ lane: 1, paused: true, paused_for: 'stock-taking', rate: 40 }, {}] })
 })
 
-test('what does not exist is said once, and nothing on the page is still loading', async () => {
+test('what does not exist is reported once, and nothing on the page keeps loading', async () => {
   await tab.page.goto('/console/messages/msg_1_nope')
   await tab.page.getByText('The message does not exist.').waitFor()
   await tab.page.getByText('Not loaded').waitFor()
   expect(await tab.page.getByText('Loading').count()).toBe(0)
 })
 
-test('a message that waits is cancelled, says so in its history, and is sent again', async () => {
+test('a waiting message is cancelled, shows that in its history, and is sent again', async () => {
   const id = await tab.world.send('+447700900125', 'to be cancelled')
   await tab.page.goto(`/console/messages/${id}`)
   await tab.page.getByText('Why it waits').waitFor()
@@ -76,7 +76,7 @@ test('a message that waits is cancelled, says so in its history, and is sent aga
   await tab.world.reaches(id, 'delivered')
 })
 
-test('a dialog that is left with Escape has done nothing', async () => {
+test('a dialog closed with Escape does nothing', async () => {
   await tab.page.goto('/console/lanes/1')
   await press(/^Pause/)
   await tab.page.keyboard.press('Escape')
@@ -84,7 +84,7 @@ test('a dialog that is left with Escape has done nothing', async () => {
   expect(await tab.world.api('GET', '/admin/lanes')).toMatchObject({ data: [{ paused: false }, {}] })
 })
 
-test('a search is kept by the address bar, and all that match are requeued after their count was shown', async () => {
+test('a search is kept in the address, and all matches are requeued after their count was shown', async () => {
   const ids = [await tab.world.send('+15550100101', 'one'), await tab.world.send('+15550100101', 'two')]
   for (const id of ids) await tab.world.reaches(id, 'failed')
   await tab.page.goto('/console/messages')
@@ -124,7 +124,7 @@ async function writeCampaign(name: string): Promise<void> {
 const comesFrom = (group: string, source: string) =>
   tab.page.getByRole('group', { name: group }).getByLabel('Comes from').selectOption(source)
 
-test('a campaign to contacts is written with a preview, tested on one number, checked, started and accounted for', async () => {
+test('a campaign to contacts is written with a preview, tested on one number, checked and started, and its figures add up', async () => {
   await writeCampaign('Spring sale')
   await tab.page.getByRole('group', { name: 'Everybody on one of these lists' }).getByRole('checkbox').first().check()
   await comesFrom('Text {{1}}', 'contact.name')
@@ -148,7 +148,7 @@ test('a campaign to contacts is written with a preview, tested on one number, ch
   expect((await download).suggestedFilename()).toMatch(/^cmp_.*\.csv$/)
 })
 
-test('a campaign to the rows of a file shows its columns, whom the preflight refused, is scheduled and cancelled', async () => {
+test('a campaign to the rows of a file shows its columns and refused rows, is scheduled and cancelled', async () => {
   await writeCampaign('From a file')
   await tab.page.getByLabel('A file', { exact: true }).check()
   const rows = 'mobile;first\n+44 7700 900161;Zoë\n+44 7700 900162;Ben\n12;Eve\n+44 7700 900161;Zoë again\n'
@@ -171,7 +171,7 @@ test('a campaign to the rows of a file shows its columns, whom the preflight ref
   await badge('cancelled')
 })
 
-test('a file that is dropped on the field is read as a chosen one', async () => {
+test('a file dropped on the field is read like a chosen one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'laneway-drop-'))
   const path = join(folder, 'people.csv')
   writeFileSync(path, 'mobile;first\n+44 7700 900161;Ada\n')
@@ -206,7 +206,7 @@ test('a file whose encoding changes is refused before anything is created, unles
   await tab.page.getByRole('alert').getByText('the file is a workbook; save the sheet as CSV').waitFor()
 })
 
-test.each(EXPORTS)('a campaign for what $program writes shows the letters that its people will get', async (file) => {
+test.each(EXPORTS)('a campaign for a file from $program shows the letters that its people will get', async (file) => {
   await writeCampaign(file.program)
   await tab.page.getByLabel('A file', { exact: true }).check()
   const choose = tab.page.getByLabel(/Drop a CSV/)
@@ -220,7 +220,7 @@ test.each(EXPORTS)('a campaign for what $program writes shows the letters that i
   await tab.page.getByText('2 recipients passed.').waitFor()
 })
 
-test('a running campaign is paused with a reason, resumed, cancelled, and run again for those who got nothing', async () => {
+test('a running campaign is paused with a reason, resumed, cancelled, and run again for people who got nothing', async () => {
   await tab.world.api('POST', '/admin/lanes/1/rate', { rate: 0.02 })
   await writeCampaign('Slow')
   await tab.page.getByRole('group', { name: 'Everybody on one of these lists' }).getByRole('checkbox').first().check()
@@ -324,6 +324,6 @@ test('the activity names who paused the lane', async () => {
   expect(textAt(await tab.world.api('GET', '/admin/activity?limit=1'), ['data', '0', 'actor', 'key_name'])).not.toBe('')
 })
 
-test('nothing of all this made the page fail or ask another host', () => {
+test('all of this causes no error on the page and no request to another host', () => {
   expect(tab.faults).toEqual([])
 })

@@ -18,7 +18,7 @@ const { press, confirm } = tab
 const card = () => tab.page.getByRole('region', { name: 'Conversation' })
 const senders = z.object({ data: z.array(z.object({ id: z.number(), phone_number_id: z.string().nullable() })) })
 
-test('a message that was received shows that the conversation is open, and its file is saved', async () => {
+test('a received message shows that the conversation is open, and its file can be saved', async () => {
   const known = senders.parse(await tab.world.api('GET', '/admin/senders')).data
   const sender = known.find(({ phone_number_id: id }) => id !== null)?.phone_number_id
   const written = { sender, from: `+${PERSON}`, type: 'document', text: 'Bill' }
@@ -35,7 +35,7 @@ test('a message that was received shows that the conversation is open, and its f
   expect(readFileSync(await (await saving).path(), 'utf8')).toBe('A made-up document: Bill\n')
 })
 
-test('a person is opted out where one reads their message, found on the list, and taken off it', async () => {
+test('a person is opted out on the page of their message, found in the list, and removed from it', async () => {
   await press('Opt this person out')
   await confirm('Opt out')
   await card().getByText('opted out', { exact: true }).waitFor()
@@ -51,7 +51,7 @@ test('a person is opted out where one reads their message, found on the list, an
   await expect(tab.world.api('GET', `/opt-outs/${PERSON}`)).rejects.toThrow('404')
 })
 
-test('an opt-out is written down by hand, and a number that is none is refused in place', async () => {
+test('an opt-out is added by hand, and an invalid number is refused in place', async () => {
   await tab.page.goto('/console/opt-outs')
   await press('Add an opt-out')
   await tab.page.getByRole('dialog').getByLabel('Number or user id').fill('12')
@@ -62,7 +62,7 @@ test('an opt-out is written down by hand, and a number that is none is refused i
   await tab.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
 })
 
-test('a key that may only read contacts sees opt-outs and no way to change them', async () => {
+test('a key that may only read contacts shows opt-outs and no way to change them', async () => {
   const other = await openTab(tab.world.browser, tab.world.baseUrl)
   await signIn(other.page, await tab.world.keyWith(['messages:read', 'contacts:read'], 'reader'), '/console/opt-outs')
   await other.page.getByRole('row').filter({ hasText: '447700900178' }).waitFor()
@@ -77,7 +77,7 @@ test('a key that may only read contacts sees opt-outs and no way to change them'
 
 const inForce = z.object({ data: z.array(z.object({ limit: z.string(), used: z.number().nullable() })) })
 
-test('the limits in force are shown with what is used of them, and an operator changes one', async () => {
+test('the limits in force are shown with their use, and an operator changes one', async () => {
   const row = (of: Page, name: string) => of.getByRole('row').filter({ hasText: name })
   await tab.page.goto('/console/limits')
   const known = inForce.parse(await tab.world.api('GET', '/admin/limits')).data
@@ -97,7 +97,7 @@ test('the limits in force are shown with what is used of them, and an operator c
   await other.context.close()
 })
 
-test('a key for some senders is shown what it may do, does it, and is refused nothing', async () => {
+test('a key for some senders is shown only what it may do, does it, and is refused nothing', async () => {
   const { secret } = await createCredential(
     tab.world.redis,
     tab.world.demo.account_id,
@@ -132,7 +132,7 @@ test('a key for some senders is shown what it may do, does it, and is refused no
   await other.context.close()
 })
 
-test('a key for another sender than the default one writes from that sender', async () => {
+test('a key for a sender other than the default one writes from that sender', async () => {
   const permissions = ['messages:read', 'messages:send'] as const
   const { account_id: account } = tab.world.demo
   const { secret } = await createCredential(tab.world.redis, account, permissions, Date.now(), 0, '', { senders: [2] })
@@ -148,7 +148,7 @@ test('a key for another sender than the default one writes from that sender', as
   await other.context.close()
 })
 
-test('a page that was refused because Redis was away is loaded again by itself', async () => {
+test('a page that failed because Redis was away is loaded again by itself', async () => {
   // Until it was seen: on a slow machine the page asks again before that.
   let isAway = true
   await tab.page.route('**/contacts?*', (route) => {

@@ -54,7 +54,7 @@ test('a test event is sent, and its answer is shown', async () => {
   expect(receiver.events().map(({ type }) => type)).toEqual(['endpoint.test'])
 })
 
-test('what a receiver answers is shown as text, with when it is tried again', async () => {
+test('the answer of a receiver is shown as text, with the time of the next try', async () => {
   receiver.behave = answerWith(503, {}, HOSTILE)
   const id = await tab.world.send('+447700900124', 'Spring is here')
   await tab.world.reaches(id, 'delivered')
@@ -97,7 +97,7 @@ test('events are replayed, after they were counted', async () => {
   await eventually(async () => receiver.taken.length > taken, 'the receiver got the events')
 })
 
-test('it is turned off and on again, and removed', async () => {
+test('an endpoint is turned off and on again, and removed', async () => {
   await press('Turn off')
   await confirm('Turn it off')
   await badge('off')

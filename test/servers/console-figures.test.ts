@@ -25,7 +25,7 @@ async function cli(...words: string[]): Promise<unknown> {
   return JSON.parse(stdout)
 }
 
-test('what waits is the same on the overview, on the page of lanes, over HTTP and on the command line', async () => {
+test('the number of waiting messages is the same on the overview, the lanes page, over HTTP and on the command line', async () => {
   await tab.world.api('POST', '/admin/lanes/1/pause', { reason: 'counting' })
   for (let i = 0; i < 3; i += 1) await tab.world.send(`+44770090018${i}`, 'counted')
   const snapshot = await eventually(async () => {
@@ -50,7 +50,7 @@ test('what waits is the same on the overview, on the page of lanes, over HTTP an
 
 const progressSchema = z.looseObject({ total: z.number() })
 
-test('the ledger of a campaign is the same on its page, over HTTP and on the command line, and adds up', async () => {
+test('the figures of a campaign are the same on its page, over HTTP and on the command line, and add up', async () => {
   const made = await tab.world.api('POST', '/campaigns', {
     name: 'Counted',
     sender: tab.world.demo.sender,
@@ -95,7 +95,7 @@ test('the ledger of a campaign is the same on its page, over HTTP and on the com
     .waitFor()
 })
 
-test('a worker that was killed stays in the table as lost, beside the one that is alive', async () => {
+test('a killed worker stays in the table as lost, beside the one that is alive', async () => {
   const facts = {
     host: 'gone-host',
     pid: 4_321,
@@ -143,7 +143,7 @@ const lane = (sender: number, state: LaneState): SnapshotLane => ({
   spark: Array.from({ length: 30 }, (_, i) => i),
 })
 
-test('every reason why a lane does not send is said in words, with who and until when', async () => {
+test('every reason why a lane does not send is shown in words, with who and until when', async () => {
   await showLanes(LANE_STATES.map((state, i) => lane(i + 1, state)))
   for (const [i, state] of LANE_STATES.entries()) {
     const [, word, said] = REASONS[state]
@@ -155,7 +155,7 @@ test('every reason why a lane does not send is said in words, with who and until
   await tab.page.getByRole('heading', { name: '5 lanes that do not send' }).waitFor()
 })
 
-test('200 lanes are shown, found, and accessible, also on a phone', async () => {
+test('200 lanes are shown, can be searched, and are accessible, also on a phone', async () => {
   const states: LaneState[] = ['paused', 'cooldown', 'waiting_for_pace', 'sending']
   await showLanes(Array.from({ length: 200 }, (_, i) => lane(i + 1, states[i % 4] ?? 'idle')))
   for (const size of [

@@ -13,7 +13,7 @@ const row = () => tab.page.getByRole('table', { name: 'Lanes' }).getByRole('row'
 /** As the console writes it; a busy machine adds to what the provider takes. */
 const AT_LEAST_300_MS = String.raw`(?:(?:29|[3-9]\d)\d ms|\d.* s)`
 
-test('a provider that takes 300 ms is seen on both pages, and a paused lane is held back by that', async () => {
+test('a provider that takes 300 ms is visible on both pages, and a paused lane is shown as bound by its pause', async () => {
   await fetch(`${tab.world.demo.simulator_url}/_control`, {
     method: 'POST',
     body: JSON.stringify({ answer_delay_ms: 300 }),
@@ -41,7 +41,7 @@ test('a provider that takes 300 ms is seen on both pages, and a paused lane is h
   expect(await accessibilityFaults(tab.page)).toEqual([])
 })
 
-test('the overview tells of each worker how much of what it may is in flight', async () => {
+test('the overview shows for each worker how much of its limit is in flight', async () => {
   await tab.page.goto('/console')
   const workers = tab.page.getByRole('table', { name: 'Workers' })
   await workers
@@ -61,7 +61,7 @@ const SAID: Readonly<Record<LaneBound, RegExp>> = {
   nothing: /Held back by nothing\. /,
 }
 
-test('whatever holds a lane back is said in a sentence, in the table where somebody can do something about it', async () => {
+test('whatever bounds a lane is shown in a sentence, and in the table if somebody can change it', async () => {
   const [lane] = (await tab.world.snapshot()).lanes
   if (lane === undefined) throw new Error('there is no lane')
   const lanes = LANE_BOUNDS.map((bound, i) => ({

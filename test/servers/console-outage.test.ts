@@ -74,7 +74,7 @@ const isPaused = async (): Promise<unknown> => {
   return Reflect.get(Object(Reflect.get(Object(Reflect.get(Object(lanes), 'data')), '0')), 'paused')
 }
 
-test('a page that is opened while Redis is away says so, and is there by itself when Redis is back', async () => {
+test('a page opened while Redis is away says so, and loads by itself when Redis is back', async () => {
   process.kill(redisPid, 'SIGSTOP')
   await page.goto('/console/lanes')
   await page.getByText('cannot reach its storage right now').getByText('The page tries again by itself.').waitFor()
@@ -96,7 +96,7 @@ test('a person who is not signed in is asked for a key once Redis is back, and n
   await stranger.context.close()
 })
 
-test('what is pressed while Laneway is away is not done, says so, and is not done later', async () => {
+test('a button pressed while Laneway is away reports that nothing was done, and nothing is done later', async () => {
   await page.goto('/console/lanes')
   await press(/^Pause lane 1/)
   await page.getByLabel('Reason').fill('stock-taking')
@@ -120,7 +120,7 @@ test('what is pressed while Laneway is away is not done, says so, and is not don
   expect(await isPaused()).toBe(true)
 })
 
-test('what is pressed while Redis is away is refused, and the refusal goes when Redis is back', async () => {
+test('a button pressed while Redis is away is refused, and the refusal disappears when Redis is back', async () => {
   await page.goto('/console/lanes')
   await press(/^Resume lane 1/)
   process.kill(redisPid, 'SIGSTOP')
@@ -134,7 +134,7 @@ test('what is pressed while Redis is away is refused, and the refusal goes when 
   await eventually(async () => (await isPaused()) === false, 'it is resumed')
 })
 
-test('a list says that it cannot be loaded for now, and is loaded again by itself', async () => {
+test('a list shows that it cannot be loaded at present, and loads again by itself', async () => {
   await page.goto('/console/contacts')
   await page.getByRole('table', { name: 'Contacts' }).waitFor()
   way.cut()
@@ -149,7 +149,7 @@ test('a list says that it cannot be loaded for now, and is loaded again by itsel
   await page.getByRole('table', { name: 'Contacts' }).waitFor()
 })
 
-test('nothing can be typed before it is known whether this is a demo, since its number would take the place of what was typed', async () => {
+test('nothing can be typed until the page knows if it is a demo, whose number would replace the typed one', async () => {
   let told = (): void => undefined
   const isTold = new Promise<void>((resolve) => {
     told = resolve
@@ -200,7 +200,7 @@ test('a message whose answer was lost is sent once, however often its button is 
   await page.unroute('**/sendservicemessages/sendmessages')
 })
 
-test('live figures whose answer broke off in the middle are asked for again', async () => {
+test('live figures are requested again when their answer broke off in the middle', async () => {
   let asked = 0
   await page.route('**/console/stream*', (route) => route.abort())
   await page.route('**/console/snapshot*', (route) => {
@@ -214,7 +214,7 @@ test('live figures whose answer broke off in the middle are asked for again', as
   await page.unroute('**/console/snapshot*')
 })
 
-test('a page whose question gets no answer at all asks again, and says so meanwhile', async () => {
+test('a page whose request gets no answer asks again, and shows that meanwhile', async () => {
   let asked = 0
   // As on a line that has gone without a word: the first question is never answered.
   await page.route('**/admin/templates*', (route) => {
@@ -228,4 +228,4 @@ test('a page whose question gets no answer at all asks again, and says so meanwh
   await page.unroute('**/admin/templates*')
 })
 
-test('nothing of it is a fault of the page', () => expect(tab.faults).toEqual([]))
+test('none of this causes an error on the page', () => expect(tab.faults).toEqual([]))

@@ -104,7 +104,7 @@ test.each([
   ['light', {}],
   ['dark', { dark: true }],
   ['as wide as a phone', { width: 360, height: 800 }],
-])('every page is accessible, asks no other host and has no fault: %s', async (_how, look) => {
+])('every page is accessible, requests nothing from another host and has no error: %s', async (_how, look) => {
   const { page, context, faults } = await openTab(world.browser, world.baseUrl, look)
   await page.goto('/console')
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()

@@ -19,7 +19,7 @@ afterAll(() => world?.close())
 
 const open = (look = {}) => openTab(world.browser, world.baseUrl, look)
 
-test('everything from signing in to pausing a lane is done by keyboard alone, and the focus is where one goes on', async () => {
+test('everything from signing in to pausing a lane works by keyboard alone, and the focus moves to the next step', async () => {
   const { page, context } = await open()
   const focused = () =>
     page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
@@ -67,7 +67,7 @@ test('the first Tab on a page offers to skip to its content', async () => {
   await context.close()
 })
 
-test('a key that may only look sees messages and campaigns, and no button that the server would refuse', async () => {
+test('a key that may only look shows messages and campaigns, and no button that the server would refuse', async () => {
   const { page, context } = await open()
   await signIn(page, await world.keyWith(['messages:read'], 'reader'))
   await page.getByText('(can only look)').waitFor()
@@ -90,7 +90,7 @@ test('a key that may only look sees messages and campaigns, and no button that t
   await context.close()
 })
 
-test('a page that a key does not permit says so, asks for nothing and has no button', async () => {
+test('a page that a key may not open says so, requests nothing and has no button', async () => {
   const { page, context } = await open()
   await signIn(page, await world.keyWith(['messages:read'], 'reader'))
   const refused: string[] = []
@@ -108,7 +108,7 @@ test('a page that a key does not permit says so, asks for nothing and has no but
   await context.close()
 })
 
-test('nothing that a key may only look at is refused to its page', async () => {
+test('everything on the pages of a key that may only look is allowed to it', async () => {
   const { page, context } = await open()
   await signIn(page, await world.keyWith(['messages:read'], 'reader'))
   const refused: string[] = []
@@ -125,7 +125,7 @@ test('nothing that a key may only look at is refused to its page', async () => {
   await context.close()
 })
 
-test('a press on the title of a column orders a table, another one turns it round', async () => {
+test('clicking a column title sorts a table, another click reverses it', async () => {
   const { page, context } = await open()
   await signIn(page, world.key, '/console/lanes')
   const names = () => page.getByRole('table', { name: 'Lanes' }).getByRole('rowheader').allInnerTexts()
@@ -149,7 +149,7 @@ const GAP_BEFORE_NAME = `
   number.setEndBefore(name)
   name.getBoundingClientRect().left - Math.max(...[...number.getClientRects()].map(({ right }) => right))`
 
-test('an operator sees the lanes of all accounts, and acts for the one that it chooses', async () => {
+test('an operator sees the lanes of all accounts, and acts for the chosen one', async () => {
   const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olga')
   const { page, context } = await open()
   await signIn(page, secret, '/console/lanes')
@@ -172,7 +172,7 @@ test('an operator sees the lanes of all accounts, and acts for the one that it c
   await context.close()
 })
 
-test('the address of a page carries the account of an operator, and an id without one finds it', async () => {
+test('the address of a page contains the account of an operator, and an id without one finds it', async () => {
   const { secret } = await createCredential(world.redis, 0, ['operator'], Date.now(), 0, 'Olaf')
   const mine = await open()
   await signIn(mine.page, secret, '/console/messages')
@@ -205,7 +205,7 @@ test('the address of a page carries the account of an operator, and an id withou
   await third.context.close()
 })
 
-test('an operator sees on the overview which event endpoints fail, of all accounts, and gets to them', async () => {
+test('the overview shows an operator the failing event endpoints of all accounts, with links to them', async () => {
   const made = await world.api('POST', '/event-endpoints', {
     url: 'http://127.0.0.1:9/hooks',
     types: ['message.delivered'],
@@ -221,7 +221,7 @@ test('an operator sees on the overview which event endpoints fail, of all accoun
   await context.close()
 })
 
-test('where the stream cannot be had the page polls, and says so', async () => {
+test('a page without a stream polls, and says so', async () => {
   const { page, context } = await open()
   await page.route('**/console/stream*', (route) => route.abort())
   await signIn(page, world.key)
@@ -230,7 +230,7 @@ test('where the stream cannot be had the page polls, and says so', async () => {
   await context.close()
 })
 
-test('without an answer the figures say how old they are, and they are fresh again with one', async () => {
+test('without an answer the figures show their age, and with one they are fresh again', async () => {
   const { page, context } = await open()
   await page.route('**/console/stream*', (route) => route.abort())
   await signIn(page, world.key)
@@ -242,7 +242,7 @@ test('without an answer the figures say how old they are, and they are fresh aga
   await context.close()
 })
 
-test('a hidden tab asks for nothing until it is seen again', async () => {
+test('a hidden tab requests nothing until it is visible again', async () => {
   const { page, context } = await open()
   await signIn(page, world.key)
   await page.getByText('Live', { exact: false }).first().waitFor()
@@ -261,7 +261,7 @@ test('a hidden tab asks for nothing until it is seen again', async () => {
   await context.close()
 })
 
-test('once the key is revoked the page asks to sign in again, and goes on where it was', async () => {
+test('once the key is revoked the page asks to sign in again, and continues where it was', async () => {
   const { page, context } = await open()
   const { secret, id } = await createCredential(world.redis, world.demo.account_id, ['messages:read'], Date.now())
   await signIn(page, secret, '/console/messages?direction=outbound')
@@ -275,7 +275,7 @@ test('once the key is revoked the page asks to sign in again, and goes on where 
   await context.close()
 })
 
-test('a wrong key is refused in words, and signing out ends the session on the server', async () => {
+test('a wrong key is refused with a sentence, and signing out ends the session on the server', async () => {
   const { page, context } = await open()
   await page.goto('/console')
   await page.getByLabel('Key', { exact: true }).fill('lw_wrong')

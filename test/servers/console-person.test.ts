@@ -17,7 +17,7 @@ beforeAll(async () => {
   await tab.world.api('POST', '/opt-outs', { person: `+${PERSON}` })
 })
 
-test('a message leads to all that is kept of its person', async () => {
+test('a message links to everything kept of its person', async () => {
   const { page } = tab
   await page.goto(`/console/messages/${message}`)
   await page.getByRole('link', { name: 'All that is kept of the person' }).click()
@@ -26,7 +26,7 @@ test('a message leads to all that is kept of its person', async () => {
   await page.getByRole('table', { name: 'Messages' }).getByText('Your parcel is at the door').waitFor()
 })
 
-test('it is saved as one file, whose name tells of nobody', async () => {
+test('the data of a person are saved as one file, whose name identifies nobody', async () => {
   const { page, press } = tab
   await page.goto(`/console/people?person=${PERSON}`)
   const [file] = await Promise.all([page.waitForEvent('download'), press('Save as a file')])
@@ -35,7 +35,7 @@ test('it is saved as one file, whose name tells of nobody', async () => {
   expect(saved).toMatchObject({ data: { person: PERSON, messages: [{ id: message }], opt_out: { person: PERSON } } })
 })
 
-test('nobody is erased before their number is typed, and then nothing is kept of them but that they opted out', async () => {
+test('nobody is erased before their number is typed, and afterwards only their opt-out is kept', async () => {
   const { page, press, dialog, confirm } = tab
   await page.goto(`/console/people?person=${PERSON}`)
   await press('Erase')

@@ -12,7 +12,7 @@ const OF_ONE_SERVER = [
   'a Redis that does not answer is reported in time',
   'a Redis that refuses subscriptions',
   'a lane that serves messages holds no connection of its own',
-  'steps that write down what happened work on a full Redis',
+  'steps that record what happened work on a full Redis',
 ]
 
 test('tests of the components pass on a cluster', async () => {
