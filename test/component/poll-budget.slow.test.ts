@@ -118,7 +118,7 @@ for (const rate of [50, 80, 1_000]) {
   })
 }
 
-testOnRig('a lane has one job, however often it is asked for and however late its polls are', async (rig) => {
+testOnRig('a lane has one job, however often polls are added and however late they are', async (rig) => {
   rig.rates.set(LANE, 20)
   await rig.start(2, { pollMs: 300 })
   await sentOn(rig.redis, LANE, 100)
@@ -133,7 +133,7 @@ testOnRig('a lane has one job, however often it is asked for and however late it
   expect(Math.max(...counts)).toBe(1)
 })
 
-testOnRig('the message that is due the longest is asked about first, and each gets its turn', async (rig) => {
+testOnRig('the message due longest is polled first, and each gets its turn', async (rig) => {
   rig.rates.set(LANE, 200)
   const upstream = await rig.start(1)
   const messages = await sentOn(rig.redis, LANE, 60)
@@ -143,7 +143,7 @@ testOnRig('the message that is due the longest is asked about first, and each ge
   expect(firstPolls).toEqual(messages.map(({ to }) => to))
 })
 
-testAlone('a lane with more to ask than its budget allows keeps no other lane waiting', async (rig) => {
+testAlone('a lane with more to poll than its budget allows delays no other lane', async (rig) => {
   const upstream = await rig.start(1, { pollMs: 1_000 })
   const busy = Array.from({ length: 60 }, (_, i) => 1_000 + i)
   for (const each of busy) {
@@ -158,7 +158,7 @@ testAlone('a lane with more to ask than its budget allows keeps no other lane wa
 })
 
 testOnRig(
-  'a poll that is thrown back makes the polls of its lane wait as long as it is told, for every worker',
+  'a throttled poll makes the polls of its lane wait as long as the answer asks, for every worker',
   async (rig) => {
     const throttledAt: number[] = []
     const upstream = await rig.start(2, {
@@ -181,7 +181,7 @@ testOnRig(
   },
 )
 
-testOnRig('an upstream that throws polls back without saying for how long is asked less and less', async (rig) => {
+testOnRig('an upstream that throttles polls without a time is polled less and less', async (rig) => {
   const upstream = await rig.start(1, { throttlePoll: () => ({}) })
   rig.rates.set(LANE, 8)
   await sentOn(rig.redis, LANE, 100)
@@ -192,7 +192,7 @@ testOnRig('an upstream that throws polls back without saying for how long is ask
 })
 
 testOnRig(
-  'polls whose worker died count as under way until their lease is over, then they are due again',
+  'polls whose worker died count as under way until their lease is over, and are due again then',
   async (rig) => {
     const messages = await sentOn(rig.redis, LANE, 60)
     const first = new Set<string>()
@@ -216,7 +216,7 @@ testOnRig(
   },
 )
 
-testOnRig('a message that was not asked about within its day is given up without a poll', async (rig) => {
+testOnRig('a message that was not polled within its day is given up without a poll', async (rig) => {
   const overdue = Array.from({ length: 500 }, () => newUlid(Date.now()))
   await pollsOn(rig.redis, LANE).put(Date.now() - POLL_FOR_MS - 1_000, ...overdue)
   const taken = await takePolls(rig.redis, LANE, 80, 10_000)
@@ -224,7 +224,7 @@ testOnRig('a message that was not asked about within its day is given up without
   for (const of of [pollsOn, nextPollOn]) expect(await of(rig.redis, LANE).isThere()).toBe(false)
 })
 
-testOnRig('a lane whose job is on no list of the queue any more is polled again', async (rig) => {
+testOnRig('a lane whose job is in no list of the queue is polled again', async (rig) => {
   const upstream = await rig.start(1)
   const [message] = await sentOn(rig.redis, LANE, 1)
   await rig.queue.add(POLL_JOB, { v: 1, lane: LANE }, { jobId: pollJobId(LANE), delay: 3_600_000 })

@@ -1,8 +1,12 @@
 // Pins: whatever word Redis refuses with, a request is answered 503 `unavailable` with Retry-After, never 500, never 2xx,
 <<<<<<< HEAD
+<<<<<<< HEAD
 // and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
 =======
 // and works again later. Real: Redis, HTTP, producer; a relay before Redis says the words.
+=======
+// and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
+>>>>>>> 2a91d59d (Say in plain verbs what the unit tests and the tests of servers hold)
 import { createHmac } from 'node:crypto'
 >>>>>>> 1c8a3428 (Say in plain verbs what the other component, process and security tests hold)
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -116,7 +120,7 @@ const CALLS: Readonly<Record<string, () => Promise<Response>>> = {
   'whether it is ready': () => call('/readyz'),
 }
 
-test.each(WORDS)('while Redis answers %s, everything is 503 with Retry-After, and works again afterwards', async (error) => {
+test.each(WORDS)('while Redis answers %s, everything is 503 with Retry-After, and works again later', async (error) => {
   relay.refuse(error)
   for (const [what, make] of Object.entries(CALLS)) {
     const answer = await make()

@@ -112,7 +112,7 @@ function testOnRig(title: string, act: (rig: Awaited<ReturnType<typeof startRig>
 }
 
 testOnRig(
-  'neither a worker killed between accepting and noting it nor a killed Redis loses a job or doubles a message',
+  'neither a worker killed between accepting and recording it nor a killed Redis loses a job or doubles a message',
   async (rig) => {
     await rig.addJobs(JOBS)
     const killed = rig.startWorker()
@@ -147,7 +147,7 @@ testOnRig(
   },
 )
 
-testOnRig('a job that was in hand whenever a worker died is refused, and one that is no JSON too', async (rig) => {
+testOnRig('a job that was in hand at every death of a worker is refused, and one that is not JSON too', async (rig) => {
   const poison = await rig.queue.add('send', rig.data(1))
   await rig.record(poison.id).change({ stc: 6 })
   const garbage = await rig.queue.add('send', {})

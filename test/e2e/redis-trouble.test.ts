@@ -126,7 +126,7 @@ async function expectGoodStops(parts: Partial<Record<Part, TestProcess>>, whenOv
 }
 
 for (const part of ['worker', 'producer'] as const) {
-  testOnRig(`a ${part} that waits for its Redis since its start can be stopped`, async (rig) => {
+  testOnRig(`a ${part} that has waited for its Redis since its start can be stopped`, async (rig) => {
     await rig.redis.kill9()
     const process = rig.start(part)
     await eventually(async () => process.stdout().includes('redis.error'), 'it looks for Redis', 60_000)
@@ -138,7 +138,7 @@ for (const part of ['worker', 'producer'] as const) {
 }
 
 testOnRig(
-  'a worker with a message in flight waits for its Redis as long as a stop may take, then leaves it to others; when Redis has died idle parts stop in time too',
+  'a worker with a message in flight waits for Redis until its stop must end; idle processes stop in time too',
   async (rig) => {
     const [producer, worker] = [rig.start('producer'), rig.start('worker')]
     const caller = { base_url: await addressOf(producer), api_key: await account(rig, slow) }
@@ -165,7 +165,7 @@ testOnRig(
 )
 
 testOnRig(
-  'on a full Redis worker and producer start, say so in one line, and work once there is memory; when it hangs they stop in order and in time',
+  'worker and producer start on a full Redis, log it once, and work when it has memory; if it hangs they stop in time',
   async (rig) => {
     const key = await account(rig)
     await rig.configure('maxmemory', '1mb')

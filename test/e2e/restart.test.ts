@@ -30,7 +30,7 @@ async function appears(folder: string, name: string): Promise<void> {
 // Each start costs seconds, so two tests go through all the ways in which a service ends, and look after each of them at what
 // the next start finds.
 testInFolder(
-  'a start finds the same data under the same keys and ports however the one before ended, and does what was left undone',
+  'a start finds the same data, keys and ports however the last one ended, and finishes what was left undone',
   async ({ dataDir }) => {
     // npm waits for the stop. It finishes what is in flight, and is in order within its 20 s although WhatsApp never answers.
     const first = await startLaneway(dataDir, {}, NPM_START)
@@ -79,7 +79,7 @@ testInFolder(
 )
 
 testInFolder(
-  'a start works however often and wherever the first was stopped or killed, and npm or a terminal that ends takes it along',
+  'a start works however often and wherever the first was stopped or killed, and ends with its npm or terminal',
   async ({ dataDir }) => {
     // A stop in the middle of a start leaves no process and no half of a start.
     const stopped = launchLaneway(dataDir)

@@ -24,7 +24,7 @@ async function refusal(
 // All of these mostly wait for processes, so they run side by side, the longest first.
 describe.concurrent('with REDIS_URL', () => {
   testInFolder(
-    'it uses that Redis, starts none, seeds it once, and leaves it alone when its accounts are of another folder',
+    'a start uses that Redis, starts none, seeds it once, and leaves it alone if its accounts belong to another folder',
     async ({ dataDir }) => {
       const redis = await startRedis()
       const env = { REDIS_URL: redis.url }
@@ -54,7 +54,7 @@ describe.concurrent('with REDIS_URL', () => {
   )
 })
 
-testInFolder('in production there is neither a simulator nor demo data', async ({ dataDir }) => {
+testInFolder('a start in production has neither a simulator nor demo data', async ({ dataDir }) => {
   const started = launchLaneway(dataDir, {
     LANEWAY_ENV: 'production',
     LANEWAY_SECRET_KEY: 'a key of at least thirty-two characters',
@@ -71,7 +71,7 @@ testInFolder('in production there is neither a simulator nor demo data', async (
 })
 
 describe.concurrent('a start is refused in one sentence', () => {
-  testInFolder('when the port is taken, and then no Redis was started', async ({ dataDir }) => {
+  testInFolder('when the port is taken, and no Redis was started by then', async ({ dataDir }) => {
     const other = await takePort()
     expect(await refusal(dataDir, { PORT: String(other.port) })).toBe(
       `Port ${other.port} on 127.0.0.1 is taken by another program; set PORT to a free one, or to 0.`,
@@ -80,13 +80,13 @@ describe.concurrent('a start is refused in one sentence', () => {
     await other.release()
   })
 
-  testInFolder('when the address is not one of this machine', async ({ dataDir }) => {
+  testInFolder('when the address does not belong to this machine', async ({ dataDir }) => {
     expect(await refusal(dataDir, { HOST: '192.0.2.1' })).toMatch(
       /^HOST is "192\.0\.2\.1": this machine has no such address/,
     )
   })
 
-  testInFolder('when a setting is wrong, and every wrong one is named', async ({ dataDir }) => {
+  testInFolder('when settings are wrong, and each of them is named', async ({ dataDir }) => {
     const words = await refusal(dataDir, { PORT: 'http', LANEWAY_MAX_TRIES: '0' })
     expect(words).toMatch(/PORT is "http"/)
     expect(words).toMatch(/LANEWAY_MAX_TRIES is "0"/)
@@ -103,7 +103,7 @@ describe.concurrent('a start is refused in one sentence', () => {
     expect(await refusal(dataDir, { LANEWAY_DATA_DIR: file })).toMatch(/cannot be written \(it is a file\)/)
   })
 
-  testInFolder('when the Redis of REDIS_URL is away, without telling its password', async ({ dataDir }) => {
+  testInFolder('when the Redis of REDIS_URL is away, without revealing its password', async ({ dataDir }) => {
     const port = await freePort()
     const words = await refusal(dataDir, { REDIS_URL: `redis://:secret@127.0.0.1:${port}` })
     expect(words).toMatch(new RegExp(`^The Redis of REDIS_URL \\(127\\.0\\.0\\.1:${port}\\) does not answer: .+\\.$`))
@@ -111,7 +111,7 @@ describe.concurrent('a start is refused in one sentence', () => {
   })
 
   testInFolder(
-    'when the port that the simulator is to have is taken; once it is free, it has it',
+    'when the port of the simulator is taken; once it is free, the simulator uses it',
     async ({ dataDir }) => {
       const other = await takePort()
       const env = { SIMULATOR_PORT: String(other.port) }
@@ -138,7 +138,7 @@ describe.concurrent('a start is refused in one sentence', () => {
     },
   )
 
-  testInFolder('by a part on its own that was given no Redis', async ({ dataDir }) => {
+  testInFolder('when a single process has no Redis address', async ({ dataDir }) => {
     const parts = ['producer', 'worker'].map((part) =>
       startProcess(process.execPath, [`dist/start/${part}.js`], { LANEWAY_DATA_DIR: dataDir }),
     )

@@ -73,7 +73,7 @@ test('a verify token is made in the browser, shown once, and answers the handsha
   expect([answer.status, await answer.text()]).toEqual([200, '42'])
 })
 
-test('of two app secrets both are good, until the older one is removed', async () => {
+test('two app secrets are both valid until the older one is removed', async () => {
   const { page, press, dialog, confirm, row, notice } = tab
   const signed = async (secret: string): Promise<number> => {
     const body = JSON.stringify({ object: 'whatsapp_business_account', entry: [] })
@@ -101,7 +101,7 @@ test('of two app secrets both are good, until the older one is removed', async (
   expect(await signed(newer)).toBe(200)
 })
 
-test('a key that may only look is led to no data of a person', async () => {
+test('a key that may only look finds no links to the data of a person', async () => {
   const { world } = tab
   const session = await world.keyWith(['messages:read'], 'reader')
   const answer = await apiClient(world.baseUrl, session).get(`/admin/people/${PERSON}`)

@@ -31,7 +31,7 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
   await row('order service').filter({ hasText: 'revoked' }).first().waitFor()
 })
 
-test('a sender is given another name and pace', async () => {
+test('a sender gets another name and pace', async () => {
   await tab.page.goto('/console/senders')
   await press('Change sender 1')
   await dialog().getByRole('textbox', { name: 'Name' }).fill('main shop')
@@ -65,7 +65,7 @@ test('templates are imported from JSON, previewed and removed', async () => {
   await tab.page.getByRole('link', { name: 'gift_note' }).waitFor({ state: 'detached' })
 })
 
-test('what is no JSON is refused in place, and what was typed stays', async () => {
+test('what is not JSON is refused in place, and the typed text stays', async () => {
   await tab.page.goto('/console/templates')
   await press('Import')
   await dialog().getByLabel('Definitions as JSON').fill('{ no')
@@ -75,7 +75,7 @@ test('what is no JSON is refused in place, and what was typed stays', async () =
   await confirm('Do nothing')
 })
 
-test('a list is made, people are imported with their refused rows, found, changed and deleted', async () => {
+test('a list is created, people are imported with the refused rows shown, found, changed and deleted', async () => {
   await tab.page.goto('/console/contacts')
   await press('New list')
   await dialog().getByLabel('Name').fill('Autumn')
@@ -104,7 +104,7 @@ test('a list is made, people are imported with their refused rows, found, change
   await tab.page.getByText('Nobody like this is here.').waitFor()
 })
 
-test('a contact is made by hand, and a second one with its number is refused in words', async () => {
+test('a contact is created by hand, and a second one with the same number is refused with a sentence', async () => {
   await tab.page.goto('/console/contacts?tag=1')
   const create = async (): Promise<void> => {
     await press('New contact')
@@ -119,6 +119,6 @@ test('a contact is made by hand, and a second one with its number is refused in 
   await confirm('Do nothing')
 })
 
-test('nothing of all this made the page fail or ask another host', () => {
+test('all of this causes no error on the page and no request to another host', () => {
   expect(tab.faults).toEqual([])
 })

@@ -35,7 +35,7 @@ async function startedCampaign(name: string, tag?: number, sender = tab.world.de
   return id
 }
 
-test('a portfolio is created and changed, a sender is put into it, and only without senders it is removed', async () => {
+test('a portfolio is created and changed, a sender is added to it, and only without senders it is removed', async () => {
   await tab.page.goto('/console/portfolios')
   await tab.page.getByText('No portfolio yet.').waitFor()
   await press('Create a portfolio')
@@ -63,7 +63,7 @@ test('a portfolio is created and changed, a sender is put into it, and only with
   await row('1 Shop Ltd').getByText('0 of 1').waitFor()
 })
 
-test('a campaign that rests says why and until when, on its own page, the overview, its lane and its messages', async () => {
+test('a resting campaign shows why and until when, on its own page, the overview, its lane and its messages', async () => {
   const { api } = tab.world
   const id = await startedCampaign('Spring sale')
   await tab.page.goto(`/console/campaigns/${id}`)
@@ -87,7 +87,7 @@ test('a campaign that rests says why and until when, on its own page, the overvi
   await api('POST', `/campaigns/${id}/cancel`)
 })
 
-test('a campaign that is written in the console may try those again who have had enough, and choose its route', async () => {
+test('a campaign written in the console may try capped people again, and choose its route', async () => {
   await tab.page.goto('/console/campaigns/new')
   const limit = tab.page.getByRole('region', { name: 'WhatsApp’s limit on marketing' })
   const capped = limit.getByLabel('Those who have had enough marketing')
@@ -106,7 +106,7 @@ test('a campaign that is written in the console may try those again who have had
   await eventually(async () => (await copied.inputValue()) === 'messages', 'the copy has it')
 })
 
-test('people who have had enough are told apart in the ledger of a campaign, and on the page of their message', async () => {
+test('capped people are counted apart in the figures of a campaign, and shown on the page of their message', async () => {
   const { api, demo, redis } = tab.world
   await api('PATCH', '/admin/portfolios/1', { daily_limit: null })
   const tag = await createTag(redis, demo.account_id, 'had enough')
@@ -125,7 +125,7 @@ test('people who have had enough are told apart in the ledger of a campaign, and
   expect(await tab.page.getByRole('button', { name: 'Send again' }).count()).toBe(0)
 })
 
-test('a notice comes while the page is open, is found by its template, and marks the sender', async () => {
+test('a notice appears while the page is open, is found by its template, and marks the sender', async () => {
   const { redis, demo } = tab.world
   await tab.page.goto('/console/notices')
   await tab.page.getByText('No notice yet.').waitFor()
@@ -159,7 +159,7 @@ test('a notice comes while the page is open, is found by its template, and marks
   expect(tab.faults).toEqual([])
 })
 
-test('a campaign of which only an uncertain message is left shows it, and no time left, wherever campaigns are shown', async () => {
+test('a campaign with only an uncertain message left shows that, and no time left, wherever campaigns are shown', async () => {
   const { api, demo, redis } = tab.world
   const tag = await createTag(redis, demo.account_id, 'uncertain')
   // The simulator answers the second with a 500 that proves nothing, and never reports it.

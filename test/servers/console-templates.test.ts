@@ -21,7 +21,7 @@ const ODD = {
   ],
 }
 
-test('a sender is added with its account, and a check says what is missing', async () => {
+test('a sender is added with its account at WhatsApp, and a check shows what is missing', async () => {
   await control({ number: { display_phone_number: '+44 7700 900777', status: 'PENDING' } })
   const body = {
     ...{ number: '+447700900777', name: 'cloud shop', provider: 'cloud-api', token: 'token' },
@@ -40,7 +40,7 @@ test('a sender is added with its account, and a check says what is missing', asy
   await dialog().getByRole('button', { name: 'Close' }).click()
 })
 
-test('templates are taken over at the press of a button, with the reason why one cannot be sent', async () => {
+test('templates are copied at the press of a button, with the reason why one cannot be sent', async () => {
   await control({ templates: [ODD] })
   await tab.page.goto('/console/templates')
   await press('Sync with WhatsApp')
@@ -51,7 +51,7 @@ test('templates are taken over at the press of a button, with the reason why one
   await tab.page.getByText('Pay cannot be filled in').waitFor()
 })
 
-test('a list of a thousand is shown in parts, and searched in whole', async () => {
+test('a list of a thousand templates is shown in parts, and searched as a whole', async () => {
   await control({ templates: 1_000 })
   await press('Sync with WhatsApp')
   await tab.page.getByText('1,000 templates').first().waitFor()

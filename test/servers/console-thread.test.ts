@@ -40,7 +40,7 @@ const thread = z.object({
 const latest = async (person = PERSON) =>
   thread.parse(await tab.world.api('GET', `/conversations/${person}/messages?limit=1`)).data[0]
 
-test('a person writes, and is answered from the number that they wrote to', async () => {
+test('a person writes, and is answered from the number to which they wrote', async () => {
   await tab.page.goto('/console/conversations')
   await writes({ text: 'Where is my order?', name: 'Ada' })
   await tab.page.getByRole('row').filter({ hasText: 'Where is my order?' }).getByRole('link', { name: PERSON }).click()
@@ -61,7 +61,7 @@ test('a person writes, and is answered from the number that they wrote to', asyn
   expect(await latest()).toMatchObject({ kind: 'text', sender: (await hearing()).number })
 })
 
-test('what comes in appears by itself, with its file, what it answers, a reaction and the answers of a form', async () => {
+test('incoming messages appear by themselves, with file, quoted message, reaction and form answers', async () => {
   const answered = { message_id: (await latest())?.provider_id }
   await entry('It is on its way.').waitFor()
   await writes({ text: 'Thank you!', ...answered })
@@ -80,7 +80,7 @@ test('what comes in appears by itself, with its file, what it answers, a reactio
   expect(await accessibilityFaults(tab.page)).toEqual([])
 })
 
-test('the last one is marked as read', async () => {
+test('the last message is marked as read', async () => {
   const id = (await latest())?.id
   await press('Mark as read')
   await notice('Marked as read.')
@@ -88,7 +88,7 @@ test('the last one is marked as read', async () => {
   expect(taken).toMatchObject([{ message_id: id }])
 })
 
-test('once the window has closed only approved templates are offered, and one is sent with its values', async () => {
+test('once the reply window has closed only approved templates are offered, and one is sent with its values', async () => {
   const { id, number } = await hearing()
   const paused = { name: 'paused', language: 'en', status: 'PAUSED', category: 'UTILITY' }
   await tab.world.api('POST', '/admin/templates', { ...paused, components: [{ type: 'BODY', text: 'Hello' }] })
@@ -116,7 +116,7 @@ test('once the window has closed only approved templates are offered, and one is
   await card().getByLabel('Text').waitFor()
 })
 
-test('older messages come page by page, each once, and stay while newer ones come in', async () => {
+test('older messages are loaded page by page, each once, and stay while new ones come in', async () => {
   const person = '447700900156'
   await writes({ text: 'the first' }, person)
   for (let i = 1; i <= 60; i += 1) await tab.world.send(`+${person}`, `spring ${i}.`)
@@ -132,13 +132,13 @@ test('older messages come page by page, each once, and stay while newer ones com
   expect(await entry('spring 7.').count()).toBe(1)
 })
 
-test('somebody who never wrote is told apart from one of whom nothing is known', async () => {
+test('a known person who never wrote is shown differently from an unknown one', async () => {
   await tab.page.goto('/console/conversations?person=447700900157')
   await tab.page.getByText('No message with this person.').waitFor()
   await card().getByText('they have not written').waitFor()
 })
 
-test('a key that may only read sees the messages and no box; one for some senders sees theirs', async () => {
+test('a key that may only read shows the messages and no text box; one for some senders shows theirs', async () => {
   const reader = await openTab(tab.world.browser, tab.world.baseUrl)
   const path = `/console/conversations?person=${PERSON}`
   await signIn(reader.page, await tab.world.keyWith(['messages:read'], 'reader'), path)

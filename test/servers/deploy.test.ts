@@ -75,13 +75,13 @@ function watched(data: unknown, path: string, unread: Set<string>): unknown {
   })
 }
 
-test('every manifest is what the published schema of its kind takes, without a field that it does not know', () => {
+test('every manifest is valid under the published schema of its kind, without an unknown field', () => {
   expect(manifests.length).toBeGreaterThan(8)
   const found = manifests.map(({ file, manifest }) => ({ file, faults: faults(manifest.kind, manifest) }))
   expect(found.filter((each) => each.faults.length > 0)).toEqual([])
 })
 
-test('a misspelt field at any depth and a missing one are found', () => {
+test('a misspelt field at any depth and a missing one are detected', () => {
   const [deployment] = ofKind('Deployment')
   const { spec } = z.object({ spec: z.looseObject({ template: z.looseObject({}) }) }).parse(deployment)
   expect(faults('Deployment', { ...deployment, specs: {} })).toEqual(['unknown /specs'])
@@ -92,14 +92,14 @@ test('a misspelt field at any depth and a missing one are found', () => {
   expect(faults('Deployment', { ...deployment, spec: {} }).join()).toContain('"missingProperty":"selector"')
 })
 
-test('the kustomization takes every manifest of the folder', () => {
+test('the kustomization includes every manifest of the folder', () => {
   const { resources } = z
     .object({ resources: z.array(z.string()) })
     .parse(parse(readFileSync(join(FOLDER, 'kustomization.yaml'), 'utf8')))
   expect([...resources].sort()).toEqual([...new Set(manifests.map(({ file }) => file))].sort())
 })
 
-test('every setting of the manifests and units exists, and every command is what the build makes', () => {
+test('every setting of the manifests and units exists, and every command is produced by the build', () => {
   const [given] = ofKind('ConfigMap').map((manifest) => z.record(z.string(), z.string()).parse(manifest.data))
   const units = readdirSync('deploy/systemd').map((file) => readFileSync(join('deploy/systemd', file), 'utf8'))
   const inUnits = units.flatMap((unit) =>
@@ -113,7 +113,7 @@ test('every setting of the manifests and units exists, and every command is what
   for (const [command] of commands) expect(existsSync(command)).toBe(true)
 })
 
-test('no file of settings takes back what a unit fixes', () => {
+test('no settings file overrides what a unit fixes', () => {
   const inExample = [...readFileSync('.env.example', 'utf8').matchAll(/^(\w+)=/gm)].map((match) => match[1])
   for (const file of readdirSync('deploy/systemd')) {
     const unit = readFileSync(join('deploy/systemd', file), 'utf8').replaceAll('\\\n', '')
@@ -126,7 +126,7 @@ test('no file of settings takes back what a unit fixes', () => {
   }
 })
 
-test('nothing is killed before it has had the time to end in order', () => {
+test('nothing is killed before its time to end in order is over', () => {
   const grace = z.object({
     spec: z.object({ template: z.object({ spec: z.object({ terminationGracePeriodSeconds: z.number() }) }) }),
   })
@@ -140,7 +140,7 @@ test('nothing is killed before it has had the time to end in order', () => {
   }
 })
 
-test('a rolling update is done with the times and the strategy that the proof plays', () => {
+test('a rolling update uses the times and the strategy that the proof plays', () => {
   const deployment = z.object({
     metadata: z.object({ name: z.string() }),
     spec: z.object({
@@ -160,7 +160,7 @@ test('a rolling update is done with the times and the strategy that the proof pl
   expect(map.data.LANEWAY_STOP_DELAY_SECONDS).toBe(String(UPDATE_SECONDS.stopDelay))
 })
 
-test('systemd takes the units', (context) => {
+test('systemd accepts the units', (context) => {
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return context.skip('no systemd here')
   const units = readdirSync('deploy/systemd').map((file) => join('deploy/systemd', file))
   for (const unit of [...units, 'deploy/redis/laneway-redis.service']) {
@@ -217,7 +217,7 @@ describe('deploy/redis/redis.conf', () => {
     return producer.stdout() + producer.stderr()
   }
 
-  test('is taken by a producer in production', async () => {
+  test('is accepted by a producer in production', async () => {
     const said = await startProducer((config) => config)
     expect(said).toContain('producer.started')
     expect(said).not.toContain('redis.unsafe')
@@ -227,7 +227,7 @@ describe('deploy/redis/redis.conf', () => {
     ['appendonly', 'appendonly yes', 'appendonly no'],
     ['appendfsync', 'appendfsync always', 'appendfsync everysec'],
     ['maxmemory-policy', 'maxmemory-policy noeviction', 'maxmemory-policy allkeys-lru'],
-  ])('is not taken without its %s', async (name, line, other) => {
+  ])('is refused without its %s', async (name, line, other) => {
     const said = await startProducer((config) => config.replace(line, other))
     expect(said).not.toContain('producer.started')
     expect(said).toContain(name)

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readPages } from '../support/pages.ts'
 
-test('every page of docs/ is built, and can be searched', () => {
+test('every page of docs/ is built and searchable', () => {
   const built = spawnSync(process.execPath, ['scripts/docs.mjs', '--build'], { encoding: 'utf8' })
   expect(built.status, built.stdout + built.stderr).toBe(0)
   const pages = readPages().filter(({ path }) => path.startsWith('docs/'))

@@ -12,7 +12,7 @@ const PEOPLE = ['491520990001', '491520990002'] as const
 
 const test = serviceTest()
 
-test('a person is forgotten among a million messages in under 5 s of two quiet cores', async ({
+test('a person is erased among a million messages in under 5 s of two quiet cores', async ({
   service,
   tenant,
   admin,

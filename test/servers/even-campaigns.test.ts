@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-test('of ten seconds of a lane, two campaigns get half each, within 5 %', async () => {
+test('two campaigns get half each of ten seconds of a lane, within 5 %', async () => {
   // The first has enough for a second that begins to send much later.
   const [first, second] = [await service.addPeople(4 * WATCHED), await service.addPeople(WATCHED)]
   const ids = [await service.ready({ tags: [first.tag] }), await service.ready({ tags: [second.tag] })]

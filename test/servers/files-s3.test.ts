@@ -55,7 +55,7 @@ describe.each(['a folder', 'a bucket'])('%s', (kind) => {
     return draft
   }
 
-  test('keeps what it takes whole and by parts, and the draft is gone', async () => {
+  test('stores files whole and in parts, and the draft is gone', async () => {
     const draft = await put('one/a.txt', '0123456789')
     expect(existsSync(draft.path)).toBe(false)
     expect(String(await readPart(files, 'one/a.txt'))).toBe('0123456789')
@@ -64,7 +64,7 @@ describe.each(['a folder', 'a bucket'])('%s', (kind) => {
     expect(await files.sizeOf('one/a.txt')).toBe(10)
   })
 
-  test('takes more than fits into one part of an upload', async () => {
+  test('accepts more than fits into one part of an upload', async () => {
     const content = Buffer.alloc(20_000_000, 'a line of a long list\n')
     const draft = await receive(files, [content])
     await files.take(draft.path, 'one/large.txt')
@@ -79,13 +79,13 @@ describe.each(['a folder', 'a bucket'])('%s', (kind) => {
     expect(String(await readPart(files, 'one/b.txt'))).toBe('second')
   })
 
-  test('says of a file that is not there that it is missing', async () => {
+  test('reports a file that does not exist as missing', async () => {
     await expect(files.read('one/none.txt')).rejects.toMatchObject({ name: 'FileMissingError' })
     await expect(files.sizeOf('none/none.txt')).rejects.toMatchObject({ name: 'FileMissingError' })
     await files.remove('one/none.txt')
   })
 
-  test('lists what lies below a name, with its time, and removes it', async () => {
+  test('lists what is below a name, with its time, and removes it', async () => {
     for (const name of ['two/x/1', 'two/x/2', 'two/y/1', 'twofold/1']) await put(name, name)
     expect(await namesIn(files, 'two/')).toEqual(['two/x/1', 'two/x/2', 'two/y/1'])
     for await (const { writtenMs } of files.list('two/')) expect(Math.abs(writtenMs - Date.now())).toBeLessThan(60_000)
@@ -108,20 +108,20 @@ describe('a bucket that cannot be used', () => {
     files.close()
   }
 
-  test('because nobody listens there is away, and the draft stays', async () => {
+  test('counts as away when nobody listens there, and the draft stays', async () => {
     await awayAt(addressAt(`http://127.0.0.1:${await freePort()}`))
   })
 
-  test('because it does not exist is away', async () => {
+  test('counts as away when it does not exist', async () => {
     await awayAt(addressAt(s3.endpoint, 'no-such-bucket'))
   })
 
-  test('because the credentials are wrong is away', async () => {
+  test('counts as away when the credentials are wrong', async () => {
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'wrong')
     await awayAt(address).finally(() => vi.stubEnv('AWS_SECRET_ACCESS_KEY', S3_KEYS.AWS_SECRET_ACCESS_KEY))
   })
 
-  test('because it is full is away', async () => {
+  test('counts as away when it is full', async () => {
     const full: Server = createServer((socket) => {
       socket.on('error', () => {})
       socket.on('data', () => socket.end('HTTP/1.1 507 Insufficient Storage\r\ncontent-length: 0\r\n\r\n'))
@@ -164,7 +164,7 @@ describe('a service whose files are in a bucket', () => {
     return Number(progress.sent) + Number(progress.delivered) + Number(progress.read)
   }
 
-  test('sends a campaign of uploaded rows, through an outage of the bucket, to everybody once', async () => {
+  test('sends a campaign of uploaded rows to everybody once, through an outage of the bucket', async () => {
     const id = await service.create({ rows: {} })
     const people = Array.from({ length: 1_500 }, (_, i) => `${4_915_200_000_000 + i},Ann`)
     expect((await service.upload(id, `phone,name\n${people.join('\n')}\n`)).status).toBe(200)
@@ -181,7 +181,7 @@ describe('a service whose files are in a bucket', () => {
     expect((await service.show(id)).progress.total).toBe(1_500)
   })
 
-  test('keeps no file on its own disk', () => {
+  test('stores no file on its own disk', () => {
     const { dataDir } = service.config
     for (const name of ['gallery', 'campaigns']) expect(existsSync(join(dataDir, name))).toBe(false)
     expect(readdirSync(join(dataDir, 'incoming'))).toEqual([])

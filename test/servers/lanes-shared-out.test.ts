@@ -71,14 +71,14 @@ test('few lanes are served by every worker', async () => {
   await allSend()
 })
 
-test('of many lanes each is served by two workers', async () => {
+test('each of many lanes is served by two workers', async () => {
   const others = Array.from({ length: MANY_LANES }, (_, i) => [1_000_000 + i, '1'])
   await lanesKnown(service.redis).change(Object.fromEntries(others))
   await haveEach(2, 'every lane has two workers', MOVED_WITHIN_MS)
   await allSend()
 })
 
-test('a worker that is killed is replaced on its lanes, which send meanwhile', async () => {
+test('a killed worker is replaced on its lanes, which send meanwhile', async () => {
   const [victim] = workers
   victim?.kill('SIGKILL')
   await victim?.ended
@@ -88,7 +88,7 @@ test('a worker that is killed is replaced on its lanes, which send meanwhile', a
   await Promise.all([allSend(), haveEach(2, 'every lane has two workers again', MOVED_WITHIN_MS)])
 })
 
-test('a worker that comes takes its lanes over, and nobody else keeps them', async () => {
+test('a new worker takes over its lanes, and no other keeps them', async () => {
   startWorker()
   // By itself: that a lane has more than two is over within moments.
   await eventually(async () => (await servers(workers.slice(-1))).some((each) => each > 0), 'it has opened lanes')

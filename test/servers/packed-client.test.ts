@@ -66,7 +66,7 @@ test('the tarball holds the built client and nothing else', () => {
   ])
 })
 
-test('what npm installs with the client is at most 21 packages and 25 MB', () => {
+test('the client installs at most 21 packages and 25 MB with npm', () => {
   expect(weigh(example.dir)).toMatchObject(SMALL)
 })
 
@@ -95,7 +95,7 @@ test('in an empty folder npm installs as little from the registry', async ({ ski
 test.each<[Way, number]>([
   ['over HTTP', 1],
   ['through Redis', 2],
-])('the example sends %s, follows its orders to delivered, and tells nobody twice', async (way, n) => {
+])('the example sends %s, follows its orders until delivered, and writes to nobody twice', async (way, n) => {
   const [a, b] = [`+4477009003${n}1`, `+44 7700 9003${n}2`]
   const first = await serveOrders(way, [`A-${n}1=${a}`, `A-${n}2=${b}`])
   expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -111,7 +111,7 @@ test.each<[Way, number]>([
   expect(ledger.split('\n').filter((line) => line.includes(a.slice(1)))).toHaveLength(1)
 })
 
-test('the example says in one sentence what it lacks', async () => {
+test('the example reports in one sentence what is missing', async () => {
   for (const way of ['over HTTP', 'through Redis'] as const) {
     const key = await serveOrders(way, ['A-5=+447700900305'], { API_KEY: demo.expired_api_key })
     expect(key).toMatchObject({ code: 1, stderr: 'A-5: not sent. The key has expired.\n' })
@@ -120,7 +120,7 @@ test('the example says in one sentence what it lacks', async () => {
   expect(redis).toMatchObject({ code: 1, stderr: 'Redis cannot be reached; check its address.\n' })
 })
 
-test('the example and the README fit the types of the package, and what does not fit is found', async () => {
+test('the example and the README match the types of the package, and a mismatch is found', async () => {
   const [, fromPage = ''] = /```ts\n(.*?)```/s.exec(readFileSync('packages/client/README.md', 'utf8')) ?? []
   expect(fromPage).toContain("from 'laneway-client'")
   writeFileSync(join(example.dir, 'page.js'), fromPage)

@@ -164,13 +164,13 @@ const targetsSchema = z.object({
   data: z.object({ activeTargets: z.array(z.object({ health: z.string(), lastError: z.string() })) }),
 })
 
-test('deploy/prometheus/prometheus.yml is what promtool takes, with our rules', () => {
+test('promtool accepts deploy/prometheus/prometheus.yml with our rules', () => {
   const check = spawnSync('promtool', ['check', 'config', 'deploy/prometheus/prometheus.yml'], { encoding: 'utf8' })
   expect(check.stdout + check.stderr).toContain('1 rule files found')
   expect(check.status).toBe(0)
 })
 
-test('promtool takes the rules', () => {
+test('promtool accepts the rules', () => {
   const checked = spawnSync('promtool', ['check', 'rules', RULES], { encoding: 'utf8' })
   expect(checked.stdout + checked.stderr).toContain('SUCCESS')
   expect(checked.status).toBe(0)
@@ -205,7 +205,7 @@ test('the first refusal of a number, and the first message without an outcome, f
   expect(tested.status).toBe(0)
 })
 
-test('both parts are scraped', async () => {
+test('both processes are scraped', async () => {
   await eventually(async () => {
     const { data } = targetsSchema.parse(await (await fetch(`${api}/targets`)).json())
     const { activeTargets } = data
@@ -213,7 +213,7 @@ test('both parts are scraped', async () => {
   }, 'both targets up')
 })
 
-test('every metric that the rules and the dashboard name is in a scrape', async () => {
+test('every metric used by the rules and the dashboard is in a scrape', async () => {
   const scraped = await Promise.all(metricsUrls.map(async (url) => (await fetch(`${url}/metrics`)).text()))
   const known = new Set(scraped.flatMap((text) => Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name)))
   const named = [RULES, DASHBOARD].flatMap((file) =>
@@ -224,13 +224,13 @@ test('every metric that the rules and the dashboard name is in a scrape', async 
   expect([...new Set(named)].filter((name) => !isKnown(name))).toEqual([])
 })
 
-test('an alert fires for a lane that is paused with work', async () => {
+test('an alert fires for a paused lane with work', async () => {
   await pauseLane(redis, queues, paused.lane, { reason: 'the shop is closed', by: 'Ada' })
   await send(paused)
   await fires('LanewayLanePaused', paused.lane)
 })
 
-test('alerts fire for a daily limit that is nearly spent, messages held for hours and a number that is flagged', async () => {
+test('alerts fire for an almost used daily limit, messages held for hours and a flagged number', async () => {
   const portfolio = await newPortfolioId(redis)
   await createPortfolio(redis, {
     id: portfolio,
@@ -254,7 +254,7 @@ test('alerts fire for a daily limit that is nearly spent, messages held for hour
   await fires('LanewayNumberFlagged', paused.lane)
 })
 
-test('an alert fires for a lane that is stuck, and for the worker that stands still', async () => {
+test('an alert fires for a stuck lane, and for the worker that stands still', async () => {
   worker.kill('SIGSTOP')
   await send(stuck)
   await fires('LanewayLaneStuck', stuck.lane)

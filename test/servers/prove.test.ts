@@ -75,7 +75,7 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
   ).toEqual([])
 })
 
-test.each(['h1', 'h2'])('they do so over TLS by %s while the line to WhatsApp fails', async (protocol) => {
+test.each(['h1', 'h2'])('the scenarios keep it over TLS by %s while the line to WhatsApp fails', async (protocol) => {
   expect(brokenOf((await play('--only', 'provider-line-partner-api', '--tls', protocol)).scenarios)).toEqual([])
 })
 
@@ -88,7 +88,7 @@ test.each([
   expect(prove.stderr()).toContain(why)
 })
 
-test('--list prints the scenarios with what each must show, and plays none', async () => {
+test('--list prints the scenarios with what each must show, and runs none', async () => {
   const prove = startProcess(process.execPath, ['scripts/run-aside.mjs', 'prove', '--list'], {})
   expect(await prove.ended).toMatchObject({ code: 0 })
   expect(prove.stdout()).toMatch(/^worker-kill-cloud-api\n {4}\S.+$/m)

@@ -65,21 +65,21 @@ const FAULTS: readonly [string, () => Certificate, string][] = [
 ]
 
 for (const protocol of PROTOCOLS) {
-  test(`a certificate that is trusted gets requests, by ${protocol}`, async () => {
+  test(`a trusted certificate gets requests, by ${protocol}`, async () => {
     const provider = await start(protocol, trusted.issue('good'))
     expect(await callsTo(provider)).toEqual(Array(2).fill(expect.objectContaining({ kind: 'answer' })))
     expect(provider.bodies).toEqual(['{"n":1}', '{"n":2}'])
     await provider.close()
   })
 
-  test.each(FAULTS)(`a certificate that %s gets none, by ${protocol}`, async (_what, certificate, cause) => {
+  test.each(FAULTS)(`a certificate that %s gets no requests, by ${protocol}`, async (_what, certificate, cause) => {
     const provider = await start(protocol, certificate())
     expect(await callsTo(provider)).toEqual(Array(2).fill({ kind: 'never_left', cause }))
     expect(provider.bodies).toEqual([])
     await provider.close()
   })
 
-  test(`a provider that wants a certificate of ours gets none by TLS 1.2, and ${protocol}`, async () => {
+  test(`a provider that wants a certificate of ours gets no requests by TLS 1.2, and ${protocol}`, async () => {
     const wanted = { requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' } as const
     const provider = await start(protocol, trusted.issue('wants'), wanted)
     expect(await callsTo(provider)).toEqual(Array(2).fill(expect.objectContaining({ kind: 'never_left' })))
@@ -87,7 +87,7 @@ for (const protocol of PROTOCOLS) {
     await provider.close()
   })
 
-  test(`by TLS 1.3 that is said after the handshake, and a request is in doubt, by ${protocol}`, async () => {
+  test(`by TLS 1.3 it reports that after the handshake, and a request is in doubt, by ${protocol}`, async () => {
     const wanted = { requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const
     const provider = await start(protocol, trusted.issue('wants'), wanted)
     expect(await callsTo(provider)).toEqual(Array(2).fill(expect.objectContaining({ kind: 'unanswered' })))

@@ -59,14 +59,14 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
     expect(agent.connections().map((each) => each.protocol)).toEqual([protocol])
   })
 
-  test('replies are held back', async () => {
+  test('replies are delayed', async () => {
     line.delayReplies(300, 301)
     const askedAt = performance.now()
     expect(await post(1)).toMatchObject({ kind: 'answer' })
     expect(performance.now() - askedAt).toBeGreaterThanOrEqual(290)
   })
 
-  test('replies of requests that came are lost, and counted', async () => {
+  test('replies to requests that arrived are lost, and counted', async () => {
     line.swallowReplies(1)
     const ends = [await post(0), await post(1), await post(2), await post(3)]
     expect(kindsOf(ends)).toEqual(new Set(['unanswered']))
@@ -76,7 +76,7 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
     expect(await post(4)).toMatchObject({ kind: 'answer' })
   })
 
-  test('requests that WhatsApp breaks off are in doubt, and no more others than are counted', async () => {
+  test('requests interrupted by WhatsApp are in doubt, and no others beyond those counted', async () => {
     behaviour = 'hang'
     const others = [10, 11, 12].map((n) => post(n))
     await eventually(async () => [10, 11, 12].every(came), 'the others')
@@ -117,7 +117,7 @@ describe.each(['h1', 'h2'] as const)('over TLS by %s', (protocol) => {
     expect(await post(2)).toMatchObject({ kind: 'answer' })
   })
 
-  test('requests and replies are seen in plain text, and the end of what is not answered', async () => {
+  test('requests and replies are visible in plain text, and so is the end of unanswered ones', async () => {
     const seen: string[] = []
     const ended = new Set<object>()
     line.observe({

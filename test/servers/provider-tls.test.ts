@@ -89,7 +89,7 @@ function expectOnce(): void {
 /** Connections that the agent says it has open. */
 const open = () => Object.fromEntries(agent.connections().map(({ protocol, count }) => [protocol, count]))
 
-describe('there was no connection', () => {
+describe('no connection is made', () => {
   const PROTOCOLS = [['HTTP/1.1', { http1: () => {} }] as const, ['HTTP/2', { http2: () => {} }] as const]
 
   test.each(PROTOCOLS)('to a server of %s whose certificate is not trusted', async (_name, behave) => {
@@ -100,7 +100,7 @@ describe('there was no connection', () => {
     expect(provider.bodies).toEqual([])
   })
 
-  test.each(PROTOCOLS)('to a server of %s that speaks no TLS that we do', async (_name, behave) => {
+  test.each(PROTOCOLS)('to a server of %s with only unsupported TLS versions', async (_name, behave) => {
     provider = await startProvider({ ...behave, tls: { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1' } })
     expect(await post(provider)).toMatchObject({ kind: 'never_left' })
     expect(provider.bodies).toEqual([])
@@ -133,7 +133,7 @@ describe('there was no connection', () => {
     expect(end).toEqual({ kind: 'never_left', cause: 'refused' })
   })
 
-  test('to a name that nobody knows', async () => {
+  test('to an unknown host name', async () => {
     const end = await postJson(agent, new URL(`https://${'x'.repeat(64)}.localhost/`), {}, {}, LIMIT_MS)
     expect(end).toEqual({ kind: 'never_left', cause: 'name_not_found' })
   })
@@ -148,7 +148,7 @@ describe('there was no connection', () => {
 })
 
 describe('by HTTP/1.1', () => {
-  test('requests one after the other share a connection', async () => {
+  test('requests in a row share a connection', async () => {
     provider = await startProvider({ http1: ({ socket }) => socket.write(OK) })
     for (let i = 0; i < 3; i += 1) {
       expect(await post(provider, i)).toEqual(DONE)
@@ -175,14 +175,14 @@ describe('by HTTP/1.1', () => {
     expect(provider.bodies).toEqual(['{"n":1}', '{"n":2}'])
   })
 
-  test('a request that the server takes and never answers is in doubt when its time is over', async () => {
+  test('an accepted request that is never answered is in doubt when its time is over', async () => {
     provider = await startProvider({ http1: ({ socket, nth }) => nth === 1 && socket.write(OK) })
     expect(await post(provider, 0)).toEqual(DONE)
     expect(await unanswered(provider, 1, 200)).toEqual(OUT_OF_TIME)
     expect(provider.bodies).toEqual(['{"n":0}', '{"n":1}'])
   })
 
-  test('a request that undici holds back until it knows that its connection is still there has not been sent', async () => {
+  test('a request held back by undici until it has checked its connection has not been sent', async () => {
     provider = await startProvider({ http1: ({ socket }) => socket.write(OK) })
     expect(await post(provider)).toEqual(DONE)
     const held = post(provider, 2)
@@ -192,7 +192,7 @@ describe('by HTTP/1.1', () => {
     expect(provider.bodies).toEqual(['{"n":1}'])
   })
 
-  test('a connection that the server closes after its answer is passed over, and puts no request in doubt', async () => {
+  test('a connection that the server closes after its answer is not used again, and puts no request in doubt', async () => {
     provider = await startProvider({ http1: ({ socket }) => socket.end(OK) })
     for (let n = 0; n < 50; n += 1) expect(await post(provider, n)).toEqual(DONE)
     expectOnce()
@@ -200,7 +200,7 @@ describe('by HTTP/1.1', () => {
 })
 
 describe('by HTTP/2', () => {
-  test('requests at once share a connection once the provider has shown that it speaks it', async () => {
+  test('simultaneous requests share a connection once the provider has shown that it speaks HTTP/2', async () => {
     const waiting: AskedStream[] = []
     const ends = overHttp2((asked) => {
       waiting.push(asked)
@@ -235,7 +235,7 @@ describe('by HTTP/2', () => {
     ['which stream is its last', (asked: AskedStream) => asked.stream.id ?? 0],
     ['that it is to end some time', () => LAST],
   ])(
-    'requests under way are answered when the server says GOAWAY and %s, and the next go over another connection',
+    'requests under way are answered when the server sends GOAWAY and %s, and the next go over another connection',
     async (_what, lastOf) => {
       const waiting: AskedStream[] = []
       let isTold = false
@@ -262,7 +262,7 @@ describe('by HTTP/2', () => {
     },
   )
 
-  test('requests under way are answered when the server says twice that it ends, and at last closes', async () => {
+  test('requests under way are answered when the server announces its end twice, and finally closes', async () => {
     const waiting: AskedStream[] = []
     const ends = overHttp2((asked) => {
       if (waiting.push(asked) < 10) return
@@ -293,14 +293,14 @@ describe('by HTTP/2', () => {
     ['INTERNAL_ERROR', constants.NGHTTP2_INTERNAL_ERROR],
     ['ENHANCE_YOUR_CALM', constants.NGHTTP2_ENHANCE_YOUR_CALM],
     ['REFUSED_STREAM', constants.NGHTTP2_REFUSED_STREAM],
-  ])('all requests under way are in doubt when the server says GOAWAY with %s', async (_name, code) => {
+  ])('all requests under way are in doubt when the server sends GOAWAY with %s', async (_name, code) => {
     const ends = await overHttp2((asked) => asked.nth === 5 && asked.session.goaway(code, 1), 3)
     expect(ends).toEqual(Array(3).fill({ kind: 'unanswered', cause: expect.any(String) }))
     expect(ends).not.toContainEqual(expect.objectContaining({ cause: 'timeout' }))
     expectOnce()
   })
 
-  test('requests that wait for a stream when the server says GOAWAY have not been sent', async () => {
+  test('requests waiting for a stream when the server sends GOAWAY have not been sent', async () => {
     const waiting: AskedStream[] = []
     const to = await startTlsProvider(certificate, {
       settings: { maxConcurrentStreams: 2 },
@@ -320,7 +320,7 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
-  test('a server that takes few streams at once gets no more, and every request is answered', async () => {
+  test('a server that accepts few streams at once gets no more, and every request is answered', async () => {
     let together = 0
     let most = 0
     const to = await startTlsProvider(certificate, {
@@ -377,7 +377,7 @@ describe('by HTTP/2', () => {
   })
 
   test.each<[string, (asked: AskedStream) => void]>([...ENDS, ['says GOAWAY', ({ session }) => session.goaway()]])(
-    'the next requests go over another connection when on one without any the server %s',
+    'the next requests go over another connection when on one without requests the server %s',
     async (_name, behave) => {
       const asked: AskedStream[] = []
       const to = await startProvider({
@@ -396,7 +396,7 @@ describe('by HTTP/2', () => {
     },
   )
 
-  test('a request to a server that says it speaks HTTP/2 and does not is in doubt', async () => {
+  test('a request to a server that announces HTTP/2 and does not speak it is in doubt', async () => {
     const { key, cert } = certificate
     const server = createServer({ key, cert, ALPNProtocols: ['h2'] }, (socket) => {
       socket.on('error', () => {})
@@ -422,7 +422,7 @@ describe('by HTTP/2', () => {
     expect(await end).toMatchObject({ kind: 'unanswered' })
   })
 
-  test('a connection is left after so many requests, before servers put in doubt what is under way on it', async () => {
+  test('a connection is retired after a number of requests, before the server puts those under way in doubt', async () => {
     const to = await startProvider({ http2: answer })
     provider = to
     expect(await post(to, -1)).toEqual(DONE)
@@ -436,7 +436,7 @@ describe('by HTTP/2', () => {
     expectOnce()
   })
 
-  test('the next connection is opened before the last one is full, so that no request waits for it', async () => {
+  test('the next connection is opened before the current one is full, so that no request waits for it', async () => {
     const waiting: AskedStream[] = []
     const to = await startProvider({ http2: (asked) => (asked.nth === 1 ? answer(asked) : waiting.push(asked)) })
     provider = to
@@ -453,7 +453,7 @@ describe('by HTTP/2', () => {
     expect(await Promise.all(ends)).toEqual(Array(76).fill(DONE))
   })
 
-  test('a connection on which a request was not answered in time takes no more, and answers the others', async () => {
+  test('a connection with a request not answered in time gets no more, and answers the others', async () => {
     let late: AskedStream | undefined
     const to = await startProvider({
       http2(asked) {
@@ -474,7 +474,7 @@ describe('by HTTP/2', () => {
     await eventually(async () => open().h2 === 1, 'the end of the first connection')
   })
 
-  test('an answer that is too large, or shorter than it says, is none', async () => {
+  test('an answer that is too large, or shorter than announced, does not count', async () => {
     const to = await startProvider({
       http2({ stream, nth }) {
         stream.respond({
@@ -494,14 +494,14 @@ describe('by HTTP/2', () => {
     ])
   })
 
-  test('a request that the server takes and never answers is in doubt when its time is over', async () => {
+  test('an accepted request that is never answered is in doubt when its time is over', async () => {
     provider = await startProvider({ http2: (asked) => asked.nth === 1 && answer(asked) })
     expect(await post(provider, 0)).toEqual(DONE)
     expect(await unanswered(provider, 1, 200)).toEqual(OUT_OF_TIME)
     expectOnce()
   })
 
-  test('of many requests to a server that ends streams and connections as it likes, none comes twice and none that was processed is called unsent', async () => {
+  test('of many requests to a server that ends streams and connections at random, none arrives twice and none that was processed is reported as unsent', async () => {
     const processed = new Set<string>()
     const to = await startProvider({
       http2: (asked) => {
@@ -559,7 +559,7 @@ test.each<[string, Behaviour]>([
     },
   ],
 ])(
-  'an answer by %s that had come in time counts, though the process stood still until its time was over',
+  'an answer by %s that came in time counts, though the process stood still until its time was over',
   async (_name, behave) => {
     provider = await startProvider(behave)
     expect(await post(provider, 0)).toEqual(DONE)

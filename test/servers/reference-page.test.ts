@@ -14,7 +14,7 @@ afterAll(async () => {
   await service?.close()
 })
 
-test('the page opens without a request to another host, and its policy refuses nothing that it does', async () => {
+test('the page opens without a request to another host, and its policy blocks nothing on it', async () => {
   const { page, faults } = await openTab(browser, service.url)
   const violations: string[] = []
   await page.exposeFunction('violated', (what: string) => violations.push(what))

@@ -139,13 +139,13 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
   const json = { 'content-type': 'application/json' }
 
-  test('passes a send on', async () => {
+  test('forwards a send', async () => {
     const body = JSON.stringify({ ...imageBody(), api_key: tenant.apiKey })
     const answer = await ask('/sendservicemessages/sendmessages', { method: 'POST', headers: json, body })
     expect([answer.statusCode, await textOf(answer)]).toEqual([200, expect.stringContaining('msg_')])
   })
 
-  test('passes on a batch of 3 MB, and an upload of 8 MB as it comes', async () => {
+  test('forwards a batch of 3 MB, and an upload of 8 MB as it arrives', async () => {
     const messages = Array.from({ length: 900 }, () => ({ ...imageBody(), api_key: undefined, x: 'y'.repeat(3_000) }))
     const batch = JSON.stringify({ messages })
     const sent = await ask('/messages/batch', {
@@ -174,7 +174,7 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
     ])
   })
 
-  test('passes the live stream on as it is written', async () => {
+  test('forwards the live stream as it is written', async () => {
     const stream = await ask('/console/stream', { from: INSIDE, headers: bearer(tenant.apiKey) })
     expect(stream.statusCode).toBe(200)
     let events = 0
@@ -185,7 +185,7 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
     stream.destroy()
   })
 
-  test('keeps the addresses of the inside from others, and shows them to the machine itself, by IPv6 too', async () => {
+  test('hides internal paths from others, and serves them to the machine itself, by IPv6 too', async () => {
     const { secret } = await createCredential(service.redis, 0, [OPERATOR], Date.now())
     for (const path of ['/', '/console', '/console/stream', '/dashboard/', '/admin/lanes', '/metrics', '/docs']) {
       expect([path, (await ask(path, { headers: bearer(secret) })).statusCode]).toEqual([path, 403])
@@ -205,7 +205,7 @@ describe.each(['nginx', 'caddy'] as const)('%s', (proxy) => {
     expect(webhook.statusCode).toBe(401)
   })
 
-  test('tells the producer the address of each client, whatever the client says', async () => {
+  test('gives the producer the address of each client, whatever the client claims', async () => {
     const many = async (from: string) =>
       Promise.all(
         Array.from({ length: 2 * RATE }, (_, n) =>

@@ -34,7 +34,7 @@ async function splitAccount(): Promise<number> {
   }
 }
 
-test('what cannot be counted for a while is taken as it was counted last, and a limit still holds', async () => {
+test('a count that fails for a while is replaced by the last one, and a limit still applies', async () => {
   const account = await splitAccount()
   // So little that it is counted again for nearly each message.
   const most = 3

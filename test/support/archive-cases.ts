@@ -86,7 +86,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
   const walkedOf = async (lane: number, ...people: string[][]) => (await walked({ lane, people })).flat()
 
   describe(`${name}: find`, () => {
-    test('messages are found in the order of their ids, with all that happened to them; one that waits is not', async () => {
+    test('messages are found in the order of their ids, with their whole history; a waiting one is not', async () => {
       const lane = world.newLane()
       const [delivered, failed] = [await ended(lane, 'delivered'), await ended(lane, 'failed', { group: 'spring' })]
       const waiting = await world.accept(lane, { to: ANNA })
@@ -102,7 +102,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(history[0]?.atMs).toBeGreaterThanOrEqual(acceptedAtMs(failed.ulid))
     })
 
-    test('each view says of a message what the whole says', async () => {
+    test('each view agrees with the whole of a message', async () => {
       const lane = world.newLane()
       const { ulid } = await ended(lane, 'failed', { class: 'campaign', group: 'spring' })
       const of = { lane, ulids: [ulid] }
@@ -114,7 +114,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       ])
     })
 
-    test('one that is unreadable is an error in its place, and hides no other', async () => {
+    test('an unreadable message is an error in its place, and hides no other', async () => {
       const lane = world.newLane()
       const [ruined, good] = [await ended(lane, 'delivered'), await ended(lane, 'delivered')]
       await world.ruin(ruined)
@@ -126,7 +126,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       ])
     })
 
-    test('one whose retention is over is not found', async () => {
+    test('a message past its retention is not found', async () => {
       const lane = world.newLane()
       const id = await ended(lane, 'delivered')
       await world.expire(id)
@@ -135,7 +135,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       }
     })
 
-    test('a received message is found by the id of WhatsApp, for its account alone', async () => {
+    test("a received message is found by WhatsApp's id, only for its account", async () => {
       const lane = world.newLane()
       const id = await world.receive(lane, ANNA)
       const { account } = world
@@ -155,7 +155,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       for (const limit of [1, 4, 100]) expect(ulidsOf(await searched(lanes, {}, limit)), `${limit}`).toEqual(expected)
     })
 
-    test('one that waits is a candidate; of those with a record, only what matches', async () => {
+    test('a waiting message is a candidate; of those with a record, only matches are found', async () => {
       const lane = world.newLane()
       const delivered = await ended(lane, 'delivered', { group: 'spring' })
       const failed = await ended(lane, 'failed', { class: 'campaign', to: BEN, ageMs: 2 * HOUR_MS })
@@ -176,7 +176,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(ulidsOf(await searched([lane]))).toContain(waiting.ulid)
     })
 
-    test('a received message is found under the person who wrote it, and by what the search says', async () => {
+    test('a received message is found under the person who wrote it, and by the other terms of the search', async () => {
       const lane = world.newLane()
       const id = await world.receive(lane, BEN)
       await ended(lane, 'delivered', { to: BEN })
@@ -201,7 +201,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
   })
 
   describe(`${name}: put`, () => {
-    test('what is put again, as after a crash, is found once, and without a record only as a candidate', async () => {
+    test('a message put again, as after a crash, is found once, and without a record only as a candidate', async () => {
       const lane = world.newLane()
       const { ulid } = await world.accept(lane, { to: ANNA })
       const messages = [{ ulid, to: ANNA, until: Date.now() + HOUR_MS }]
@@ -210,7 +210,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(await world.archive.find({ lane, ulids: [ulid] })).toEqual([undefined])
     })
 
-    test('keeping a message for longer changes nothing else', async () => {
+    test('extending the life of a message changes nothing else', async () => {
       const lane = world.newLane()
       const { ulid } = await ended(lane, 'failed', { ageMs: 72 * HOUR_MS })
       await world.archive.put({ lane, ulids: [ulid], keptUntilMs: Date.now() + 1_000 * HOUR_MS })
@@ -219,7 +219,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
   })
 
   describe(`${name}: walk`, () => {
-    test('all messages of the people are met, sent and received, each with whose it is', async () => {
+    test('all messages of the people are visited, sent and received, each with its person', async () => {
       const lane = world.newLane()
       await world.startCampaign(lane, 1, 10)
       const ofCampaign = { class: 'campaign', of: { campaign: 1, startedAtMs: Date.now(), place: 4 } } as const
@@ -238,7 +238,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       )
     })
 
-    test('what was unlisted is met no more, and nothing else is lost', async () => {
+    test('an unlisted message is no longer visited, and nothing else is lost', async () => {
       const lane = world.newLane()
       const [first, second] = [await ended(lane, 'delivered'), await ended(lane, 'delivered')]
       for (const each of await walkedOf(lane, [ANNA])) {
@@ -248,7 +248,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(ulidsOf(await searched([lane])).sort()).toEqual([first.ulid, second.ulid].sort())
     })
 
-    test('campaigns come the latest first, each by itself, within the times and numbers that were asked for', async () => {
+    test('campaigns come latest first, each on its own, within the requested times and numbers', async () => {
       const lane = world.newLane()
       const now = Date.now()
       const ids: string[] = []
@@ -269,7 +269,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(await walkedIn({ mostRecipients: 1 })).toEqual([[latest]])
     })
 
-    test('what ended without being delivered comes page by page in the order of its end, and leaves with its retention', async () => {
+    test('messages that ended undelivered come page by page in the order of their end, and leave with their retention', async () => {
       const lane = world.newLane()
       const ids: MessageId[] = []
       for (let i = 0; i < 3; i += 1) ids.push(await ended(lane, 'failed'))
@@ -291,7 +291,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
   })
 
   describe(`${name}: erase`, () => {
-    test('whom it went to and what it said is erased, and what became of it stays; again changes nothing', async () => {
+    test('recipient and content are erased, and the outcome stays; a second time changes nothing', async () => {
       const lane = world.newLane()
       const id = await ended(lane, 'failed')
       expect(await world.archive.erase(id, BEN)).toBe('other')
@@ -304,7 +304,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(await world.archive.erase(id, ANNA)).toBe('before')
     })
 
-    test('what has not ended is left to its lane', async () => {
+    test('a message that has not ended is left to its lane', async () => {
       const lane = world.newLane()
       const id = await ended(lane, 'unconfirmed')
       expect(await world.archive.erase(id, ANNA)).toBe('unconfirmed')
@@ -312,7 +312,7 @@ export function archiveCases(name: string, open: () => Promise<ArchiveWorld>): v
       expect(await world.archive.erase(await world.accept(lane, { to: ANNA }), ANNA)).toBe('other')
     })
 
-    test('a received message goes as a whole, if it is from the person', async () => {
+    test('a received message is removed completely if it is from the person', async () => {
       const lane = world.newLane()
       const { account } = world
       const id = await world.receive(lane, BEN)

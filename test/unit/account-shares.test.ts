@@ -12,11 +12,11 @@ test('an account alone gets half of the slots, and each further one half of what
   expect([1, 2, 3].map((account) => ask(shares, account, 100))).toEqual([8, 4, 2])
 })
 
-test('an account gets no more than its bound, however many are free', () => {
+test('an account gets no more than its limit, however many are free', () => {
   expect(ask(createShares({ most: 20, mostEach: 2 }), 1, 5)).toBe(2)
 })
 
-test('a slot that comes free is kept for the account that is named, the account that holds the fewest first', () => {
+test('a freed slot is reserved for an account that was refused, the one with the fewest slots first', () => {
   let now = 0
   const shares = createShares({ most: 2 }, () => now)
   expect(shares.enter(1, 'a')).toBe(true)
@@ -33,7 +33,7 @@ test('a slot that comes free is kept for the account that is named, the account 
   expect(shares.enter(5, 'g')).toBe(true)
 })
 
-test('all slots are free again once all were given back', () => {
+test('all slots are free again once all are returned', () => {
   const shares = createShares({ most: 4 })
   expect(ask(shares, 1, 2)).toBe(2)
   expect([shares.leave(1), shares.leave(1)]).toEqual([[], []])

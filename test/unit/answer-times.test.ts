@@ -7,11 +7,11 @@ import { createAnswerTimes } from '../../src/worker/sending/answer-times.ts'
 const exact = (values: readonly number[], share: number): number =>
   [...values].sort((one, other) => one - other)[Math.ceil(values.length * share) - 1] ?? 0
 
-test('before the first answer nothing is known', () => {
+test('before the first answer no time is known', () => {
   expect(createAnswerTimes().lately()).toBeUndefined()
 })
 
-test('both quantiles are those of all values, to 2.5 per cent', () => {
+test('both quantiles are those of all values, to within 2.5 per cent', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 1, max: 60_000, noNaN: true }), { minLength: 1 }), (values) => {
       const times = createAnswerTimes(() => 0)
@@ -28,7 +28,7 @@ test('both quantiles are those of all values, to 2.5 per cent', () => {
   )
 })
 
-test('a value at the edge of its bucket is told to 2.5 per cent too', () => {
+test('a value at the edge of its bucket is also reported to within 2.5 per cent', () => {
   const times = createAnswerTimes(() => 0)
   times.add(10_623.709631701066)
   expect(times.lately()?.p50).toBeGreaterThan(10_623 * 0.975)
@@ -45,7 +45,7 @@ test('one slow answer in a hundred is not in the p99, two are', () => {
   expect(times.lately()?.p50).toBeLessThan(320)
 })
 
-test('whatever is no sensible time is counted in the first or the last bucket', () => {
+test('an implausible time is counted in the first or the last bucket', () => {
   const times = createAnswerTimes(() => 0)
   for (const ms of [-1, 0, 0.2]) times.add(ms)
   expect(times.lately()?.p50).toBeLessThan(1.1)
@@ -54,7 +54,7 @@ test('whatever is no sensible time is counted in the first or the last bucket', 
   expect(times.lately()?.p50).toBeLessThan(66_000)
 })
 
-test('an answer counts for 30 s at least and for 60 s at most', () => {
+test('an answer counts for at least 30 s and at most 60 s', () => {
   let now = 29_999
   const times = createAnswerTimes(() => now)
   times.add(100)
@@ -67,7 +67,7 @@ test('an answer counts for 30 s at least and for 60 s at most', () => {
   expect(times.lately()).toBeUndefined()
 })
 
-test('after a rest of any length nothing of before counts', () => {
+test('after a pause of any length nothing from before counts', () => {
   let now = 0
   const times = createAnswerTimes(() => now)
   times.add(100)

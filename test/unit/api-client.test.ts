@@ -29,7 +29,7 @@ const BY_HAND: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-test('no other test writes the header with its key', () => {
+test('no other test writes the header with its key itself', () => {
   const files = readdirSync(TESTS, { encoding: 'utf8', recursive: true }).filter((file) =>
     /^(?!prove|fuzz).*\.ts$/.test(file),
   )

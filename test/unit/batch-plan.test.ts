@@ -10,7 +10,7 @@ import {
 } from '../../src/kernel/message-id.ts'
 import { readPlan, writePlan } from '../../src/messages/accept/accept-batch.ts'
 
-test('a plan that was written is read as it was, refused items and all', () => {
+test('a written plan is read back unchanged, including refused items', () => {
   const lanes = fc.array(fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }), { minLength: 1 })
   fc.assert(
     fc.property(lanes, (lanes) => {

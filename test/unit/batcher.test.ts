@@ -33,16 +33,16 @@ async function takenAt(lanes: number, each = 1): Promise<{ at: Map<number, numbe
   return { at: new Map([...at].map(([lane, ms]) => [lane, ms - askedAt])), steps }
 }
 
-test('what is asked of one lane within the wait is one step', async () => {
+test('requests for one lane within the wait are one step', async () => {
   expect((await takenAt(3, 5)).steps).toBe(3)
 })
 
-test('some forty lanes are taken at the same moment', async () => {
+test('some forty lanes run at the same moment', async () => {
   const { at } = await takenAt(40)
   expect(new Set(at.values()).size).toBe(1)
 })
 
-test('of hundreds of lanes no more than a quarter are taken at the same moment', async () => {
+test('of hundreds of lanes no more than a quarter run at the same moment', async () => {
   const { at } = await takenAt(320)
   const moments = new Map<number, number>()
   for (const ms of at.values()) moments.set(Math.round(ms), (moments.get(Math.round(ms)) ?? 0) + 1)
@@ -54,18 +54,18 @@ test.each([
   [136, 2],
   [200, 2],
   [1_000, 2],
-])('with %i lanes the last of them is taken within %i waits', async (lanes, waits) => {
+])('with %i lanes the last of them runs within %i waits', async (lanes, waits) => {
   const last = Math.max(...(await takenAt(lanes)).at.values())
   expect(last).toBeGreaterThan((waits - 1) * WAIT_MS)
   expect(last).toBeLessThanOrEqual(waits * WAIT_MS)
 })
 
-test('a step that is full is taken at once', async () => {
+test('a full step runs at once', async () => {
   const { at, steps } = await takenAt(1, 100)
   expect([at.get(0), steps]).toEqual([0, 1])
 })
 
-test('a fault of one that is called back keeps no other from its result, and is not lost', async () => {
+test('an error in one callback keeps no other from its result, and is not lost', async () => {
   const redis = new Redis({ lazyConnect: true })
   const faults: unknown[] = []
   const note = (error: unknown) => void faults.push(error)

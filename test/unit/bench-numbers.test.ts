@@ -19,7 +19,7 @@ test('without options thirty numbers send single marketing templates in a world 
   })
 })
 
-test('each part of the world can be asked for', () => {
+test('each part of the world can be set by an option', () => {
   const words = ['--kind', 'campaign', '--category', 'both', '--busy', '2', '--redis-late-ms', '5', '--wa-id', 'mixed']
   expect(read(...words, '--answer-ms', 'lognormal:200,3000')).toMatchObject({
     ...{ kind: 'campaign', category: 'both', busy: 2, redisLateMs: 5, waId: 'mixed' },
@@ -36,12 +36,12 @@ test.each([
   ['--wa-id', 'plus,spaced'],
   ['--answer-ms', 'lognormal:3000,200'],
   ['--tls', 'h3'],
-])('%s %s is refused, and by its name', (option, value) => {
+])('%s %s is refused by name', (option, value) => {
   const { error } = typed(`${option}=${value}`)
   expect(error?.issues.map(({ path }) => `--${path.join('.')}`)).toEqual([option])
 })
 
-test('however a provider writes a number, its digits are those of the recipient', () => {
+test('a number has the digits of the recipient, however a provider writes it', () => {
   for (const how of WA_IDS) {
     for (let n = 0; n < 12; n += 1) {
       for (const to of ['491700000001', '+491700000001']) {
@@ -77,7 +77,7 @@ test('without a limit nothing is late', () => {
   expect(lateness.report()).toEqual({ p50: 0, p99: 0 })
 })
 
-test('a scenario that does not end is given up, and one that ends in time keeps its figures and its faults', async () => {
+test('a scenario that does not end is given up, and one that ends in time keeps its figures and its errors', async () => {
   await expect(within(1, new Promise(() => {}))).rejects.toThrow(NotWithin)
   await expect(within(60_000, Promise.resolve(['figure']))).resolves.toEqual(['figure'])
   await expect(within(60_000, Promise.reject(new Error('its own')))).rejects.toThrow('its own')

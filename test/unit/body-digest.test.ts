@@ -12,7 +12,7 @@ test.each<[string, Record<string, unknown>]>([
     '_x5gKve9DHVy_WUqVpp3eFPPLQk',
     { b: [1, 1.5, 1e21, -0, null, true, { z: '', a: [] }], '10': 1, '9': 2, é: '\u0000', __proto_: {} },
   ],
-])('%s is the digest of this body, as releases before made it', (digest, body) => {
+])('%s is the digest of this body, as in earlier releases', (digest, body) => {
   expect(bodyDigest({ ...body, api_key: 'lw_x' })).toBe(digest)
 })
 

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { openBucket } from '../../src/files/bucket.ts'
 import { loadConfig } from '../../src/kernel/config.ts'
 
-test('once the settings are read, opening a bucket warns of nothing, whatever Node the library would like', () => {
+test('opening a bucket prints no warning once the settings are read, whatever Node the library prefers', () => {
   const version = vi.spyOn(process, 'version', 'get').mockReturnValue('v20.19.0')
   const warned = vi.spyOn(process, 'emitWarning')
   loadConfig({})

@@ -8,7 +8,7 @@ import { bullmqTests } from '../support/bullmq-tests.ts'
 const named = z.record(z.string(), z.string())
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
-test('the client takes every BullMQ from the oldest that its tests pass with to the next major after the pinned one', () => {
+test('the client accepts every BullMQ from the oldest one tested to the next major after the pinned one', () => {
   const { dependencies: ours } = z.object({ dependencies: named }).parse(read('package.json'))
   const { dependencies } = z.object({ dependencies: named }).parse(read('packages/client/package.json'))
   const nextMajor = Number(ours.bullmq?.split('.')[0]) + 1
@@ -18,11 +18,11 @@ test('the client takes every BullMQ from the oldest that its tests pass with to 
 
 const files = bullmqTests({ isOfClientOnly: false })
 
-test('every file of tests that npm run test:bullmq names is there', () => {
+test('every test file listed for npm run test:bullmq exists', () => {
   expect(files.filter((file) => !existsSync(file))).toEqual([])
 })
 
-test('npm run test:bullmq runs the tests of the client and those that know BullMQ themselves', () => {
+test('npm run test:bullmq runs the tests of the client and those that use BullMQ directly', () => {
   const knows = /from '(bullmq|[./]*\/src\/lanes\/bullmq\/[\w-]+\.ts|[./]*\/packages\/client\/src\/index\.ts)'/
   const knowing = readdirSync('test/component')
     .map((file) => join('test/component', file))

@@ -40,7 +40,7 @@ test('an answer is kept for its time and read anew after it', async () => {
   expect(reads()).toBe(2)
 })
 
-test('what is not there is not kept, so that it is found as soon as it is made', async () => {
+test('a missing value is not kept, so that it is found as soon as it is made', async () => {
   const values: Record<string, string | undefined> = {}
   const { known } = counted(values)
   expect(await known(here, 'a', '')).toBeUndefined()
@@ -56,7 +56,7 @@ test('a failure is not kept', async () => {
   expect(await known(here, 'a', '')).toBe('mended')
 })
 
-describe('while Redis is away, what was read before', () => {
+describe('while Redis is away, a value read before', () => {
   const away = () => new RedisUnavailableError('away')
   /** Reads once, and fails with `error` when that has become too old. */
   async function readThenFail(redis: Redis, error: Error): Promise<string | undefined> {
@@ -71,7 +71,7 @@ describe('while Redis is away, what was read before', () => {
     return known(redis)
   }
 
-  test('holds on a cluster, of which one server may be away', async () => {
+  test('is still valid on a cluster, where only one server may be away', async () => {
     const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
     expect(await readThenFail(cluster, away())).toBe('known')
     await expect(readThenFail(cluster, new Error('broken'))).rejects.toThrow('broken')
@@ -79,18 +79,18 @@ describe('while Redis is away, what was read before', () => {
     await expect(known(cluster)).rejects.toThrow('away')
   })
 
-  test('holds no more on a single server', async () => {
+  test('is no longer valid on a single server', async () => {
     await expect(readThenFail(here, away())).rejects.toThrow('away')
   })
 })
 
-test('reads of the same at the same time are one read', async () => {
+test('simultaneous reads of the same value are one read', async () => {
   const { known, reads } = counted({ a: 'x' })
   await Promise.all(Array.from({ length: 50 }, () => known(here, 'a', '')))
   expect(reads()).toBe(1)
 })
 
-test('other arguments and other connections have answers of their own', async () => {
+test('other arguments and other connections have their own answers', async () => {
   const { known, reads } = counted({ a: 'x', 'a","b': 'y' })
   expect(await known(here, 'a', 'b')).toBe('xb')
   expect(await known(here, 'a","b', '')).toBe('y')
@@ -98,7 +98,7 @@ test('other arguments and other connections have answers of their own', async ()
   expect(reads()).toBe(3)
 })
 
-test('never more than ten thousand answers are kept; the oldest goes first', async () => {
+test('at most ten thousand answers are kept; the oldest is dropped first', async () => {
   const { known, reads } = counted(Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`k${i}`, 'x'])))
   for (let i = 0; i <= 10_000; i += 1) await known(here, `k${i}`, '')
   await known(here, 'k10000', '')

@@ -24,13 +24,13 @@ describe('shares', () => {
     )
   })
 
-  test('of a cancelled campaign leave nobody waiting but who has a try behind them', () => {
+  test('of a cancelled campaign have nobody waiting except after a try', () => {
     const shares = sharesOf({ queued: 2, sent: 3 }, 10, 'cancelled')
     expect(shares).toMatchObject({ queued: 2, sent: 3, cancelled: 5 })
     expect(unsettled(shares)).toBe(2)
   })
 
-  test('have no rate before anything was sent, and none of what nobody knows the end of', () => {
+  test('have no rate before anything is sent, nor from messages with an unknown outcome', () => {
     const inDoubt = sharesOf({ unconfirmed: 5, unknown: 8, queued: 4 }, 100, 'running')
     expect([concluded(inDoubt), shownRate(inDoubt, 0.47)]).toEqual([0, 0])
     const refused = sharesOf({ failed: 5 }, 100, 'running')
@@ -39,7 +39,7 @@ describe('shares', () => {
     expect([concluded(sent), shownRate(sent, 0.47)]).toEqual([8, 0.47])
   })
 
-  test('tell how long it takes, at the rate measured or else at the lane’s', () => {
+  test('give the time left, at the measured rate or else at the lane’s', () => {
     const shares = sharesOf({ sent: 40 }, 100, 'running')
     expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 })).toBe(3)
     expect(secondsLeft(shares, 'running', { measured: 0, laneRate: 80, running: 2 })).toBe(2)
@@ -49,7 +49,7 @@ describe('shares', () => {
     expect(secondsLeft(shares, 'running', { measured: 20, laneRate: 80, running: 2 }, 9_000)).toBe(12)
   })
 
-  test('of which only unconfirmed ones are left have no pace and no end that anybody knows', () => {
+  test('with only unconfirmed messages left have no pace and no known end', () => {
     const pace = { measured: 31.8, laneRate: 80, running: 1 }
     const onlyEvidence = sharesOf({ sent: 2_992, unconfirmed: 8 }, 3_000, 'running')
     expect([secondsLeft(onlyEvidence, 'running', pace), shownRate(onlyEvidence, 31.8)]).toEqual([undefined, 0])
@@ -60,7 +60,7 @@ describe('shares', () => {
   })
 })
 
-test('no move leads out of a state that is final, and each leads to another state or to a new beginning', () => {
+test('no move leads out of a final state, and every state but the first is reached by a move', () => {
   const moves = Object.values(CAMPAIGN_MOVES)
   expect(moves.filter(({ from }) => from.includes('done') || from.includes('cancelled'))).toEqual([])
   for (const state of CAMPAIGN_STATES) {
@@ -74,12 +74,12 @@ test('no move leads out of a state that is final, and each leads to another stat
 
 describe('ids of a campaign’s messages', () => {
   const at = 1_790_000_000_000
-  test('are those that every release makes, and differ with the number as well', () => {
+  test('are the same in every release, and differ with the number as well', () => {
     expect(campaignMessageUlid('cmp_12_3', at, 1_234_567, '491711234567')).toBe('01M3250V0015NM7JN1BCW0PJEH')
     expect(campaignMessageUlid('cmp_12_3', at, 1_234_567, '491711234568')).not.toBe('01M3250V0015NM7JN1BCW0PJEH')
   })
 
-  test('are ids, tell the start, sort in the order of the list, and are the same each time', () => {
+  test('are valid ids with the time of the start, sort in the order of the list, and are the same each time', () => {
     fc.assert(
       fc.property(fc.nat(MAX_RECIPIENTS - 1), fc.nat(MAX_RECIPIENTS - 1), (i, j) => {
         const [a, b] = [campaignMessageUlid('cmp_1_1', at, i, '49151'), campaignMessageUlid('cmp_1_1', at, j, '49152')]
@@ -135,14 +135,14 @@ test('the rounds of a fan-out come often enough to keep its lane busy, however m
 
 describe('the pace', () => {
   const seen = { throttled: false, measured: 0, laneRate: 80, elapsedMs: 1_000 }
-  test('is the lane’s until the provider throttles, then half of what went through', () => {
+  test('is the lane’s until the provider throttles, then half of what was accepted', () => {
     expect(nextPace(undefined, seen)).toBeUndefined()
     expect(nextPace(undefined, { ...seen, throttled: true, measured: 60 })).toBe(30)
     expect(nextPace(30, { ...seen, throttled: true, measured: 60 })).toBe(15)
     expect(nextPace(undefined, { ...seen, throttled: true })).toBe(40)
   })
 
-  test('never stops, and is won back in the end', () => {
+  test('never drops to zero, and recovers in the end', () => {
     let pace: number | undefined = 40
     for (let i = 0; i < 100; i += 1) pace = nextPace(pace, { ...seen, throttled: true, measured: 1 })
     expect(pace).toBeGreaterThan(0)
@@ -157,7 +157,7 @@ describe('feeding', () => {
     ...more,
   })
 
-  test('fills the window, and then gives as much as was taken up', () => {
+  test('fills the window, and then feeds as many as were taken', () => {
     const feeding = createFeeding(undefined)
     expect(feeding.room(seen({}))).toBe(320)
     feeding.fed(320)
@@ -165,12 +165,12 @@ describe('feeding', () => {
     expect(feeding.room(seen({ next: 320, backlog: 310, taken: 10 }))).toBe(10)
   })
 
-  test('does not believe in messages that the lane has not', () => {
+  test('does not count messages that the lane does not have', () => {
     const feeding = createFeeding(undefined)
     expect(feeding.room(seen({ next: 500, taken: 100, backlog: 20 }))).toBe(300)
   })
 
-  test('is held to the pace once the provider throttles, at most a second at once', () => {
+  test('is limited to the pace once the provider throttles, at most a second at a time', () => {
     const feeding = createFeeding(undefined)
     feeding.room(seen({ nowMs: 10_000 }))
     expect(feeding.room(seen({ nowMs: 11_000, throttled: 1, measured: 40 }))).toBe(20)
@@ -180,7 +180,7 @@ describe('feeding', () => {
     expect(feeding.room(seen({ nowMs: 60_000, throttled: 1, next: 20, taken: 20 }))).toBeLessThanOrEqual(69)
   })
 
-  test('takes a burst of refusals for one', () => {
+  test('counts a burst of refusals as one', () => {
     const feeding = createFeeding(undefined)
     feeding.room(seen({ nowMs: 10_000 }))
     feeding.room(seen({ nowMs: 10_100, throttled: 5, measured: 40 }))
@@ -190,7 +190,7 @@ describe('feeding', () => {
 })
 
 describe('the breaker', () => {
-  test('acts on a third of failures among the latest hundred, and not on fewer', () => {
+  test('trips on more than 30 of the latest hundred failed, and not on fewer', () => {
     const breaker = createFailureBreaker()
     expect(breaker.check({ finished: 0, failed: 0 })).toBeUndefined()
     expect(breaker.check({ finished: 99, failed: 99 })).toBeUndefined()
@@ -198,7 +198,7 @@ describe('the breaker', () => {
     expect(createChecked([0, 0], [100, 31])).toBe('31 of the last 100 messages failed or are unproven, more than 30 %.')
   })
 
-  test('forgets what was long ago and what was before it began', () => {
+  test('ignores failures that are long past or from before it began', () => {
     expect(createChecked([1_000, 1_000], [1_100, 1_000])).toBeUndefined()
     expect(createChecked([0, 0], [5_000, 100], [5_100, 150])).toMatch(/^50 of the last 100/)
   })
@@ -209,7 +209,7 @@ describe('the breaker', () => {
   }
 })
 
-test('a meter measures over the last seconds, and nothing before it has two points', () => {
+test('a meter measures the last seconds, and reports nothing before it has two points', () => {
   const meter = createMeter()
   expect(meter.measure(0, 0)).toBe(0)
   expect(meter.measure(100, 1_000)).toBe(100)
@@ -220,7 +220,7 @@ test('a meter measures over the last seconds, and nothing before it has two poin
 describe('a campaign whose portfolio has a daily limit', () => {
   const plan = { recipients: 1_000_000, rate: 1_000, people: { now: 100_000, a_day: 100_000 } }
 
-  test('takes as many days as that, and no more than its rate needs where it fits', () => {
+  test('takes as many days as the limit needs, and no more than its rate needs if it fits', () => {
     expect(durationOf(plan)).toEqual({ seconds: 9 * 86_400 + 100, days: 10 })
     expect(durationOf({ ...plan, people: { now: 50_000, a_day: 100_000 } })).toMatchObject({ days: 11 })
     expect(durationOf({ ...plan, recipients: 100_000 })).toEqual({ seconds: 100, days: 1 })
@@ -229,7 +229,7 @@ describe('a campaign whose portfolio has a daily limit', () => {
     expect(durationOf({ ...plan, people: { now: 5, a_day: 0 } })).toMatchObject({ days: null })
   })
 
-  test('has those expire who would come to their turn after its validity', () => {
+  test('counts those as expiring whose turn comes after its validity', () => {
     expect(lateOf(plan, 2 * 86_400_000 + 1)).toBe(700_000)
     expect(lateOf(plan, 10 * 86_400_000)).toBe(0)
     expect(lateOf({ ...plan, people: null }, 86_400_000)).toBe(0)

@@ -19,8 +19,8 @@ function faults(components: unknown, offer: 'contact' | 'row' = 'row') {
   return result.ok ? [] : result.faults
 }
 
-describe('filling in', () => {
-  test('puts each value where its source is named, as often as it is, and leaves the rest', () => {
+describe('filling in values', () => {
+  test('puts each value wherever its source is named, as often as it is named, and leaves the rest', () => {
     const { sources, fill } = compiled([body({ from: 'row.name' }, 'on', { from: 'row.day' }, { from: 'row.name' })])
     expect(sources).toEqual(['row.name', 'row.day'])
     expect(fill(['Ann', 'Monday'])).toEqual([{ type: 'BODY', parameters: ['Ann', 'on', 'Monday', 'Ann'].map(text) }])
@@ -47,7 +47,7 @@ describe('filling in', () => {
     ])
   })
 
-  test('reaches places, flows and lists of products, and leaves lists what they are', () => {
+  test('reaches places, flows and lists of products, and leaves lists as they are', () => {
     const action = (held: object) => [{ type: 'action', action: held }]
     const flow = { flow_token: { from: 'row.id' }, flow_action_data: { tables: [4, { from: 'row.table' }] } }
     const products = { sections: [{ title: 'Shoes', product_items: [{ product_retailer_id: { from: 'row.shoe' } }] }] }
@@ -61,7 +61,7 @@ describe('filling in', () => {
     ])
   })
 
-  test('takes a value for what it is, even when it looks like one of our own marks', () => {
+  test('takes a value literally, even when it looks like one of our own placeholders', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (first, second) => {
         const { fill } = compiled([body({ from: 'row.a' }, { from: 'row.b' })])
@@ -72,7 +72,7 @@ describe('filling in', () => {
     expect(fill(['Ann'])[0]?.parameters).toEqual([text('0'), text('Ann')])
   })
 
-  test('gives what the matcher accepts, where the template and the values fit', () => {
+  test('gives components that the matcher accepts, if template and values fit', () => {
     const components = [
       { type: 'HEADER', parameters: [text({ from: 'row.order' })] },
       body({ from: 'row.name' }, { from: 'row.day' }),
@@ -84,8 +84,8 @@ describe('filling in', () => {
   })
 })
 
-describe('refused', () => {
-  test('is a source that the recipients do not offer, and one that nobody knows', () => {
+describe('what is refused', () => {
+  test('is a source that the recipients do not have, and an unknown one', () => {
     const at = 'template.components[0].parameters'
     expect(faults([body({ from: 'row.name' }, { from: 'contact.age' })], 'contact')).toEqual([
       { path: `${at}[0].text.from`, message: expect.stringContaining('expected contact.name') },
@@ -94,7 +94,7 @@ describe('refused', () => {
     expect(faults([body({ from: 'contact.name' }, { from: 7 })], 'row')).toHaveLength(2)
   })
 
-  test('is what is written beside a source, with the name that it was meant for', () => {
+  test('is a field beside a source, with the name that was probably meant', () => {
     const at = 'template.components[0].parameters'
     expect(
       faults([body({ from: 'row.name', FROM: 'row.first' }, { form: 'row.day', from: 'row.day', note: 1 })]),
@@ -105,7 +105,7 @@ describe('refused', () => {
     ])
   })
 
-  test('is nothing of what the account gives its own flow', () => {
+  test('is nothing that the account passes to its own flow', () => {
     const journey = { from: 'row.city', form: 'return', to: 'Paris' }
     const action = { flow_action_data: { journeys: [journey], ...journey } }
     const { sources, fill } = compiled([
@@ -115,7 +115,7 @@ describe('refused', () => {
     expect(fill([])[0]?.parameters).toEqual([{ type: 'action', action }])
   })
 
-  test('is a value to fill in where no parameter holds one', () => {
+  test('is a value to fill in where no parameter can hold one', () => {
     expect(faults([{ ...body('x'), index: { from: 'row.index' } }])).toEqual([
       { path: 'template.components', message: 'a value can be filled in only where a parameter holds one' },
     ])
@@ -127,7 +127,7 @@ describe('refused', () => {
 })
 
 describe('structural faults', () => {
-  test('are those that every recipient would have', () => {
+  test('are the faults that every recipient would have', () => {
     const components = [
       { type: 'HEADER', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] },
       body('a', 'b'),
@@ -136,7 +136,7 @@ describe('structural faults', () => {
     expect(found).toEqual(['template.components[1].parameters', 'template.components', 'template.components'])
   })
 
-  test('are none where only the values decide', () => {
+  test('do not exist where only the values decide', () => {
     const components = [
       { type: 'HEADER', parameters: [{ type: 'image', image: { link: { from: 'row.picture' } } }] },
       body({ from: 'row.name' }),
@@ -151,12 +151,12 @@ describe('structural faults', () => {
     expect(structuralFaults(shape(flashSale), compiled(components))).toEqual([])
   })
 
-  test('name a missing carousel', () => {
+  test('include a missing carousel', () => {
     expect(structuralFaults(shape(newArrivals), compiled([]))).toHaveLength(1)
   })
 })
 
-test('values of columns fit a place and the end of an offer, as far as can be told before they are known', () => {
+test('values of columns fit a place and the end of an offer, as far as is known before they are filled in', () => {
   const from = (column: string) => ({ from: `row.${column}` })
   const place = { type: 'location', location: { latitude: from('lat'), longitude: from('lon'), name: from('name') } }
   const button = { type: 'button', sub_type: 'flow', index: '0' }

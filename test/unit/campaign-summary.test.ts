@@ -45,11 +45,11 @@ test.each([
   expect(text).toMatch(new RegExp(`^Pace +${words}$`, 'm'))
 })
 
-test('a pace that rounds to none is left out', () => {
+test('a pace that rounds to zero is left out', () => {
   expect(campaignSummary({ ...running, progress: { ...progress, rate_per_second: 0.2 } })).not.toContain('Pace')
 })
 
-test('what was read counts as delivered, and what was delivered as sent', () => {
+test('a read message counts as delivered, and a delivered one as sent', () => {
   const counts = { ...sharesOf({ sent: 1, delivered: 1, read: 2 }, 4, 'done'), delivered_total: 3 }
   const text = campaignSummary({ ...running, progress: { ...progress, ...counts } })
   expect(text).toMatch(/^Sent +4$/m)
@@ -62,7 +62,7 @@ test('a campaign that has sent nothing has no shares', () => {
   expect(campaignSummary(running)).not.toMatch(/^(Sent|Delivered|Read) /m)
 })
 
-test('a campaign that is blocked is given no estimate', () => {
+test('a blocked campaign gets no estimate', () => {
   const preflight: NonNullable<Campaign['preflight']> = {
     ...{
       checked_at: running.created_at,
@@ -90,6 +90,6 @@ test('a campaign that is blocked is given no estimate', () => {
   expect(summary).toMatch(/^Skipped +7 who have had enough marketing$/m)
 })
 
-test('a file without columns is said to have none', () => {
+test('a file without columns is reported as such', () => {
   expect(readAsSentence({ encoding: 'utf-8', separator: ',', columns: [] })).toBe('The file has no line of columns.')
 })

@@ -33,14 +33,14 @@ const measured: MessageCost = {
   ],
 }
 
-test('rates are those of the day, and the senders are held against the peak', () => {
+test('rates are those of the day, and the senders are compared with the peak', () => {
   const found = capacityOf(cost, question)
   expect([found.meanPerSecond, found.peakPerSecond]).toEqual([100, 600])
   expect([found.sendersPerSecond, found.sendersSuffice]).toEqual([800, true])
   expect(capacityOf(cost, { ...question, senders: 7 }).sendersSuffice).toBe(false)
 })
 
-test('cores are those of the peak at 60 % of their time, and processes are two of a kind at least', () => {
+test('cores are those of the peak at 60 % of their time, and processes at least two of a kind', () => {
   const found = capacityOf(cost, question)
   expect(found.producerCores).toBeCloseTo(0.12)
   expect(found.workerCores).toBeCloseTo(0.24)
@@ -50,7 +50,7 @@ test('cores are those of the peak at 60 % of their time, and processes are two o
   expect(busy.workers).toBe(3)
 })
 
-test('primaries are as many as the memory of what is kept needs, or the thread of each', () => {
+test('primaries are as many as either the stored memory or the thread of each requires', () => {
   const kept = capacityOf(cost, question)
   expect(kept.redisBytes).toBeCloseTo(8_640_000 * 30 * 400 * 1.15)
   // 111 GB at 19.2 GB a node.
@@ -59,7 +59,7 @@ test('primaries are as many as the memory of what is kept needs, or the thread o
   expect(capacityOf({ ...cost, recordBytes: 1 }, short).primaries).toBe(5)
 })
 
-test('a million messages cost the same at ten times the size, once the least number of processes no longer decides', () => {
+test('a million messages cost the same at ten times the size, once the minimum of processes no longer decides', () => {
   const large = { ...question, messagesPerDay: 864_000_000, senders: 10_000 }
   const larger = { ...large, messagesPerDay: 8_640_000_000, senders: 100_000 }
   expect(capacityOf(cost, larger).perMillion / capacityOf(cost, large).perMillion).toBeCloseTo(1, 1)
@@ -73,7 +73,7 @@ test('in flight is the rate of the peak times the answer time, with a connection
   expect(providerConnections('h2', 75)).toBe(1)
 })
 
-test('workers are as many as what is in flight needs, also where their cores are idle', () => {
+test('workers are as many as the messages in flight require, also when their cores are idle', () => {
   const slow = capacityOf(cost, { ...question, answerMs: 30_000 })
   expect([slow.inFlight, slow.workers]).toEqual([18_000, 6])
   expect(slow.workerCores).toBeCloseTo(0.24)
@@ -81,7 +81,7 @@ test('workers are as many as what is in flight needs, also where their cores are
   expect(2 * IN_FLIGHT_EACH).toBeLessThanOrEqual(loadConfig({}).maxInFlight)
 })
 
-test('connections to Redis go by processes and primaries, whatever is sent', () => {
+test('connections to Redis depend on processes and primaries, whatever is sent', () => {
   // 2 workers of 2 and 7, 2 producers of 1, one primary.
   const small = { ...question, messagesPerDay: 1_000 }
   expect(capacityOf(cost, small).connections).toBe(2 * 9 + 2)
@@ -90,7 +90,7 @@ test('connections to Redis go by processes and primaries, whatever is sent', () 
   expect(many.connections).toBe(10 * 9 + 2)
 })
 
-test('CPU time is between what was measured over the protocol, and says so when that of a campaign stands in', () => {
+test('CPU time is interpolated for the protocol, and marked when that of a campaign replaces it', () => {
   expect(capacityOf(measured, { ...question, answerMs: 500 })).toMatchObject({ isMeasured: true, workerMb: 165 })
   expect(capacityOf(measured, { ...question, answerMs: 500 }).workerCores).toBeCloseTo(0.4)
   expect(capacityOf(measured, { ...question, answerMs: 5_000 }).workerCores).toBeCloseTo(0.5)
@@ -101,7 +101,7 @@ test('CPU time is between what was measured over the protocol, and says so when 
   expect(unmeasured.workerCores).toBeCloseTo(0.24)
 })
 
-test('values between points lie on the line between them, and beyond them are those of the last, or go on', () => {
+test('values between points are on the line between them, and beyond them stay at the last or follow the line', () => {
   const points = [
     { x: 10, y: 100 },
     { x: 0, y: 0 },
@@ -115,7 +115,7 @@ test('values between points lie on the line between them, and beyond them are th
 const cellsOf = (table: string): string[][] =>
   table.split('\n').flatMap((line) => (line.startsWith('|') ? [line.split('|').map((cell) => cell.trim())] : []))
 
-test('a run is set against the formula, and what was not measured has no figure made up for it', () => {
+test('a run is compared with the formula, and what was not measured has no figure', () => {
   const run = at(500, { workerUs: 380, workerMb: 250, connections: 1_300, inFlight: 1_250 })
   const rows = cellsOf(checkOf(measured, run)).slice(2)
   expect(rows.map((row) => row.slice(1, -1).join(' '))).toEqual([
@@ -129,14 +129,14 @@ test('a run is set against the formula, and what was not measured has no figure 
   expect(cellsOf(answersOf(cost)).at(-1)?.slice(1, 5)).toEqual(['3,000 ms', '7,200', '3', '7,200'])
 })
 
-test('docs/how-it-works/scale.md shows what the formula makes of the figures of the bench', () => {
+test('docs/how-it-works/scale.md shows what the formula gives for the figures of the bench', () => {
   const { cost } = readFigures('bench/capacity/figures.json')
   const page = readFileSync('docs/how-it-works/scale.md', 'utf8')
   expect(page).toContain(tableOf(cost))
   expect(page).toContain(answersOf(cost))
 })
 
-test('what a campaign of another size came to is set against the figures, in percent of what was measured', () => {
+test('the result of a campaign of another size is compared with the figures, in percent of the measured value', () => {
   const measured = { recipients: 10_000, workerUs: 300, redisUs: 60, recordBytes: 320 }
   const [, , row] = errorsOf(cost, [measured]).split('\n')
   expect(row?.split('|').map((cell) => cell.trim())).toEqual([

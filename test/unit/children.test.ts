@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { transformWithOxc } from 'vite'
 import { expect, test } from 'vitest'
 
-test.each(['SIGTERM', 'exit'])('what was started ends with who started it: %s', async (end) => {
+test.each(['SIGTERM', 'exit'])('a child process ends with the process that started it: %s', async (end) => {
   const { code } = await transformWithOxc(readFileSync('test/testbed/children.ts', 'utf8'), 'children.ts')
   const script = `${code}
     const child = startChild(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: ['ignore', 'inherit', 'inherit'] })

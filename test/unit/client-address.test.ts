@@ -26,7 +26,7 @@ test.each([
 })
 
 describe('a network', () => {
-  test('is an address, or one with the length of its prefix, and nothing else', () => {
+  test('is an address, optionally with a prefix length, and nothing else', () => {
     for (const text of ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::1', '0.0.0.0/0']) {
       expect(networkSchema.safeParse(text).success, text).toBe(true)
     }
@@ -45,14 +45,14 @@ describe('a network', () => {
     }
   })
 
-  test('holds what is inside, of its own family only', () => {
+  test('contains what is inside, of its own family only', () => {
     const isInside = insideOf(['10.0.0.0/8', '2001:db8::/32'])
     for (const address of ['10.255.0.1', '::ffff:10.0.0.1', '2001:db8:1::1'])
       expect(isInside(address), address).toBe(true)
     for (const address of ['11.0.0.1', '2001:db9::1', '', 'x']) expect(isInside(address), address).toBe(false)
   })
 
-  test('is within another one only as a whole', () => {
+  test('is inside another one only as a whole', () => {
     expect(isWithin('10.1.0.0/16', ['10.0.0.0/8'])).toBe(true)
     expect(isWithin('10.0.0.0/7', ['10.0.0.0/8'])).toBe(false)
     expect(isWithin('::/0', ['10.0.0.0/8'])).toBe(false)

@@ -29,13 +29,13 @@ const answers: Record<string, object> = {
 }
 const campaignNow = { campaign_id: 'cmp_1_1', state: 'running' }
 
-test.each(intakeJobSchema.options)('the answer to %s is taken with fields that a later release adds', (job) => {
+test.each(intakeJobSchema.options)('the answer to %s is accepted with fields that a later release adds', (job) => {
   const answer = { ...(answers[job] ?? campaignNow), added_later: 1 }
   expect(intakeAnswers[job].safeParse(answer).success).toBe(true)
   expect(client.isAnswer[job](answer)).toBe(true)
 })
 
-test.each(intakeJobSchema.options)('what the service would not answer to %s is found', (job) => {
+test.each(intakeJobSchema.options)('an answer to %s that the service never gives is detected', (job) => {
   const answer = answers[job] ?? campaignNow
   const wrong = Object.keys(answer).map((name) => ({ ...answer, [name]: { odd: true } }))
   for (const odd of [null, 'text', [], ...wrong]) expect(client.isAnswer[job](odd)).toBe(false)

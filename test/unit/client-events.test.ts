@@ -26,14 +26,14 @@ function signed(body: string, secrets = [secret], atMs = Date.now()) {
   }
 }
 
-test('one event and a batch both come as a list, with the id of the delivery', () => {
+test('one event and a batch are both returned as a list, with the id of the delivery', () => {
   const one = JSON.stringify(event)
   expect(verifyEvents(secret, signed(one), one)).toEqual({ id: 'evt_1', events: [event] })
   const batch = JSON.stringify({ type: 'batch', timestamp: event.timestamp, data: [event, event] })
   expect(verifyEvents(secret, new Headers(signed(batch)), Buffer.from(batch)).events).toEqual([event, event])
 })
 
-test('what another signer has signed is taken, and either secret of a rotation', () => {
+test('an event signed by another implementation is accepted, with either secret of a rotation', () => {
   const body = JSON.stringify(event)
   const now = new Date()
   const headers = {
@@ -66,7 +66,7 @@ test('a changed body, id, time or secret, an old delivery and one without a sign
   expect(() => verifyEvents('secret', good, body)).toThrow(TypeError)
 })
 
-test('an event is news when its seq is above what is known', () => {
+test('an event is new when its seq is above the known one', () => {
   const { events } = verifyEvents(secret, signed(JSON.stringify(event)), JSON.stringify(event))
   const [read] = events
   expect(read && [undefined, 4, 5, 6].map((known) => isNews(read, known))).toEqual([true, true, false, false])

@@ -325,16 +325,16 @@ test.each<[string, object, { type: string; text: string; parts: ReceivedParts }]
   expect(receivedPartsSchema.parse(stored)).toEqual(stored)
 })
 
-describe('the person', () => {
+describe('the person who wrote', () => {
   const text = { type: 'text', text: { body: 'Hi' } }
 
-  test('is the number where there is one, with the user id beside it', async () => {
+  test('is the number if there is one, with the user id beside it', async () => {
     const contacts = [{ ...person, user_id: 'US.1' }]
     const found = await received({ ...text, from_user_id: 'US.1' }, contacts)
     expect(found).toMatchObject({ from: '491700000001', parts: { from_user_id: 'US.1', from_name: 'Ada' } })
   })
 
-  test('is the user id where there is no number', async () => {
+  test('is the user id if there is no number', async () => {
     const contacts = [{ profile: { name: 'Bo' }, user_id: 'US.2' }]
     const found = await received({ ...text, from: undefined, from_user_id: 'US.2' }, contacts)
     expect(found).toMatchObject({ from: 'US.2', parts: { from_user_id: 'US.2', from_name: 'Bo' } })
@@ -342,7 +342,7 @@ describe('the person', () => {
   })
 
   test.each(['BR.AB12cd34EF', 'user.93737', 'abc-12'])(
-    'is an id as it stands where a number should be: %s',
+    'is an id as written when it replaces the number: %s',
     async (id) => {
       const contacts = [{ profile: { name: 'Bo' }, wa_id: id }, person]
       const found = await received({ ...text, from: id }, contacts)
@@ -350,14 +350,14 @@ describe('the person', () => {
     },
   )
 
-  test('is a number however it is spelled', async () => {
+  test('is a number in any spelling', async () => {
     const found = await received({ ...text, from: '\u202A+49 170\u00A00000001\u202C' })
     expect(found).toMatchObject({ from: '491700000001', parts: { from_name: 'Ada' } })
     expect(found.parts.from_user_id).toBeUndefined()
   })
 
   test.each(['', '+', 'anonymous', 'two words 12', 'a'.repeat(500), '\u200B'])(
-    'is nobody where nothing names one: %j',
+    'is nobody when nothing names one: %j',
     async (from) => {
       expect((await received({ ...text, from }, [])).from).toBe('')
     },
@@ -368,7 +368,7 @@ describe('the person', () => {
     expect((await received(text, contacts)).parts.from_name).toBe('Ada')
   })
 
-  test.each([null, 5, [5, null], undefined])('may be told of in an odd way: %j', async (contacts) => {
+  test.each([null, 5, [5, null], undefined])('is found even with odd contacts: %j', async (contacts) => {
     expect(await received(text, contacts)).toMatchObject({ from: '491700000001', text: 'Hi' })
   })
 })
@@ -380,7 +380,7 @@ test.each([undefined, 'TIMESTAMP', '', null])('a message whose time is %j is kep
   })
 })
 
-test('a message is kept whatever stands in the place of any of its parts', async () => {
+test('a message is kept whatever odd value any of its parts has', async () => {
   const names = ['text', 'image', 'button', 'interactive', 'location', 'reaction', 'order', 'contacts', 'referral']
   for (const name of [...names, 'context', 'system', 'edit', 'revoke', 'errors', 'unsupported', 'group_id']) {
     for (const odd of [null, 5, 'x', [], {}, [null], { id: {} }, { message: 5 }]) {
@@ -390,7 +390,7 @@ test('a message is kept whatever stands in the place of any of its parts', async
   }
 })
 
-describe('what is longer than is kept', () => {
+describe('a text longer than is kept', () => {
   const cutOf = async (message: object) => {
     const { text, parts } = await received(message)
     expect(receivedPartsSchema.parse(JSON.parse(JSON.stringify(parts)))).toBeDefined()
@@ -413,13 +413,13 @@ describe('what is longer than is kept', () => {
     expect(odd.text).toBe(`a${'😀'.repeat(4_095)}`)
   })
 
-  test('is cut between code points where a character has no end', async () => {
+  test('is cut between code points when a character never ends', async () => {
     const { text } = await cutOf({ type: 'text', text: { body: `${'a'.repeat(8_000)}e${'\u{1D165}'.repeat(300)}` } })
     expect(text).not.toMatch(/\p{Cs}/u)
     expect(text.length).toBeGreaterThan(8_190)
   })
 
-  test('is named by what is shown of it', async () => {
+  test('is listed by the name of the shown field', async () => {
     const long = 'x'.repeat(9_000)
     const cut = async (message: object) => (await cutOf(message)).cut
     expect(await cut({ type: 'text', text: { body: 'x'.repeat(8_192) } })).toBeUndefined()
@@ -445,7 +445,7 @@ describe('what is longer than is kept', () => {
     ])
   })
 
-  test('says nothing of the message before it', async () => {
+  test('is not reported for the next message', async () => {
     await cutOf({ type: 'text', text: { body: 'x'.repeat(9_000) } })
     expect((await cutOf({ type: 'text', text: { body: 'Hi' } })).cut).toBeUndefined()
   })

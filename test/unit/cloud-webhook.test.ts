@@ -39,7 +39,7 @@ describe('a status', () => {
     ])
   })
 
-  test('failed tells the code and what WhatsApp says of it', async () => {
+  test("failed has the code and WhatsApp's explanation", async () => {
     const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: 'Not reachable.' } }]
     const { statuses } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
@@ -48,7 +48,7 @@ describe('a status', () => {
     expect(statuses[0]?.problem?.sentence).toContain('(code 131026): Not reachable.')
   })
 
-  test('failed with more words than a record should hold keeps the first, and no half of a character', async () => {
+  test('failed with a longer text than a record should hold keeps the beginning, and no half of a character', async () => {
     const errors = [{ code: 131026, title: 'X', error_data: { details: `${'x'.repeat(199)}🎉` } }]
     const { statuses } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
@@ -61,7 +61,7 @@ describe('a status', () => {
     ['an empty list of errors', []],
     ['errors that are null', null],
     ['an error without a code', [{ title: 'X' }]],
-  ])('failed with %s is failed all the same', async (_name, errors) => {
+  ])('failed with %s still counts as failed', async (_name, errors) => {
     const { statuses } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
     )
@@ -77,7 +77,7 @@ describe('a status', () => {
     expect(statuses[0]?.atMs).toBe(atMs)
   })
 
-  test.each([undefined, null, '', 'soon', -1])('whose time is %j counts all the same', async (timestamp) => {
+  test.each([undefined, null, '', 'soon', -1])('with the time %j still counts', async (timestamp) => {
     const { statuses, unreadable } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'read', timestamp })] })),
     )
@@ -85,7 +85,7 @@ describe('a status', () => {
     expect(unreadable).toBe(0)
   })
 
-  test('failed with a code that is written as text has that code', async () => {
+  test('failed with a code written as text has that code', async () => {
     const errors = [{ code: '131026', title: 'Message undeliverable' }]
     const { statuses } = await read(
       webhook(change({ metadata, statuses: [status('w1', { status: 'failed', errors })] })),
@@ -93,7 +93,7 @@ describe('a status', () => {
     expect(statuses[0]?.problem?.code).toBe('131026')
   })
 
-  test('brings back the opaque field; an odd one is none', async () => {
+  test('returns the opaque field; an odd one counts as none', async () => {
     const statuses = [
       status('w1', { biz_opaque_callback_data: 'v1.x' }),
       status('w2', { biz_opaque_callback_data: 5 }),
@@ -119,13 +119,13 @@ describe('a received message', () => {
     ['a location', { type: 'location', text: undefined, location: { latitude: 1 } }, ''],
     ['a text that is none', { text: { body: 5 } }, ''],
     ['an odd interactive', { type: 'interactive', text: undefined, interactive: { button_reply: 'x' } }, ''],
-  ])('that is %s is read', async (_name, more, text) => {
+  ])('that is %s is parsed', async (_name, more, text) => {
     const { received, unreadable } = await read(webhook(change({ metadata, messages: [message('w1', more)] })))
     expect(received).toMatchObject([{ phoneNumberId: '106', providerId: 'w1', from: '491700000001', text }])
     expect(unreadable).toBe(0)
   })
 
-  test('from somebody whose number is not told is kept', async () => {
+  test('from somebody without a number is kept', async () => {
     const messages = [message('w1', { from: undefined }), message('w2', { from: null })]
     expect((await read(webhook(change({ metadata, messages })))).received.map(({ from }) => from)).toEqual(['', ''])
   })
@@ -141,7 +141,7 @@ describe('a marketing preference', () => {
     return read({ object: 'x', entry: [{ changes: [{ field: 'user_preferences', value }] }] })
   }
 
-  test('is read with the person and its time', async () => {
+  test('is parsed with the person and its time', async () => {
     const { preferences, unreadable } = await read1(
       preference({}),
       preference({ value: 'resume', user_id: 'US.1', wa_id: undefined, timestamp: '1763640000000' }),
@@ -166,7 +166,7 @@ describe('a marketing preference', () => {
   })
 })
 
-describe('what is odd', () => {
+describe('an odd part', () => {
   const good = change({ metadata, statuses: [status('s1'), status('s2')], messages: [message('m1')] })
   const oddOnes: unknown[] = [null, 5, 'x', [], {}, { id: 'x' }, status('', {}), status('x', { status: 'deleted' })]
 
@@ -180,14 +180,14 @@ describe('what is odd', () => {
     }
   })
 
-  test('in one list of a change does not drop the other', async () => {
+  test('in one list of a change does not drop the other list', async () => {
     const odd = await read(webhook(change({ metadata, statuses: null, messages: [message('m1')] })))
     expect(odd).toMatchObject({ received: [{ providerId: 'm1' }], unreadable: 1 })
     const other = await read(webhook(change({ metadata, statuses: [status('s1')], messages: {} })))
     expect(other).toMatchObject({ statuses: [{ providerId: 's1' }], unreadable: 1 })
   })
 
-  test('about the number does not drop statuses, which do without it', async () => {
+  test('about the number does not drop statuses, which do not need it', async () => {
     const found = await read(webhook(change({ statuses: [status('s1')], messages: [message('m1')] })))
     expect(found).toMatchObject({ statuses: [{ providerId: 's1' }], received: [], unreadable: 1 })
   })
@@ -199,19 +199,19 @@ describe('what is odd', () => {
     }
   })
 
-  test('or about something else than messages is skipped', async () => {
+  test('or a change about something other than messages is skipped', async () => {
     const found = await read(webhook(change({ statuses: [status('s1')] }, 'account_update'), good))
     expect(found).toMatchObject({ statuses: [{ providerId: 's1' }, { providerId: 's2' }], unreadable: 0 })
   })
 
   test.each([null, undefined, 5, 'x', [], {}, { entry: null }, { entry: {} }])(
-    'altogether is no webhook: %j',
+    'makes the whole no webhook: %j',
     async (body) => {
       expect(await readWebhook(body)).toBeUndefined()
     },
   )
 
-  test('never makes the reader stumble, whatever JSON it is', async () => {
+  test('never makes the parser throw, whatever the JSON is', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 5 }), async (odd) => {
         const found = await read(webhook(...odd, good, change({ metadata, statuses: odd, messages: odd }), change(odd)))
@@ -227,11 +227,11 @@ describe('a signature', () => {
   const raw = Buffer.from('{"entry":[{"ünïcode":"\\u00e4"}]}')
   const sign = (bytes: Buffer, key = secret) => createHmac('sha256', key).update(bytes).digest('hex')
 
-  test('is good for these bytes under this secret', () => {
+  test('is valid for these bytes under this secret', () => {
     expect(isSigned(raw, `sha256=${sign(raw)}`, secret)).toBe(true)
   })
 
-  test('is bad when any bit of the body is another one', () => {
+  test('is invalid when any bit of the body is changed', () => {
     for (let at = 0; at < raw.length * 8; at += 1) {
       const flipped = Buffer.from(raw)
       flipped[at >> 3] = (flipped[at >> 3] ?? 0) ^ (1 << (at & 7))
@@ -239,7 +239,7 @@ describe('a signature', () => {
     }
   })
 
-  test('is bad for the same JSON written in another way', () => {
+  test('is invalid for the same JSON written differently', () => {
     const rewritten = Buffer.from(JSON.stringify(JSON.parse(raw.toString('utf8'))))
     expect(rewritten.equals(raw)).toBe(false)
     expect(isSigned(rewritten, `sha256=${sign(raw)}`, secret)).toBe(false)
@@ -255,7 +255,7 @@ describe('a signature', () => {
     ['given twice', `sha256=${sign(raw)}, sha256=${sign(raw)}`],
     ['under another secret', `sha256=${sign(raw, 'other')}`],
     ['of an empty body', `sha256=${sign(Buffer.alloc(0))}`],
-  ])('is bad when it is %s', (_name, header) => {
+  ])('is invalid when it is %s', (_name, header) => {
     expect(isSigned(raw, header, secret)).toBe(false)
   })
 })

@@ -11,18 +11,18 @@ import { bytesOf, likelyPhone, rowsHead } from '../../packages/console/src/logic
 import { textRecords } from '../../src/files/csv-head.ts'
 import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 
-test('filters that are written to an address are read from it again', () => {
+test('filters written to an address are read from it again', () => {
   const filters = { to: '+44 7700 900123', state: 'failed', code: '131026', since: '2026-11-22T10:00:00.000Z' }
   expect(filtersOf(new URL(searchAddress(filters), 'http://here').searchParams)).toEqual(filters)
 })
 
-test('what is empty or unknown in an address filters nothing', () => {
+test('an empty or unknown value in an address filters nothing', () => {
   expect(filtersOf(new URLSearchParams('state=&nothing=1&to=%20%20&code=x'))).toEqual({ code: 'x' })
   expect(searchAddress({})).toBe('/console/messages')
   expect(searchAddress({ code: 'a&b=c' })).toBe('/console/messages?code=a%26b%3Dc')
 })
 
-test('a requeue of all that match takes exactly the filters', () => {
+test('a requeue of all matches takes exactly the filters', () => {
   expect(requeueBody({ state: 'failed', code: '131026', direction: 'outbound' })).toEqual({
     body: { state: 'failed', code: '131026' },
   })
@@ -38,7 +38,7 @@ test.each([
   expect(requeueBody(filters)).toEqual({ why: expect.stringMatching(/\.$/) })
 })
 
-test('a time of a form is a moment, and the moment is the same time again', () => {
+test('a time from a form becomes a moment, and the moment becomes the same time again', () => {
   const instant = instantOf('2026-11-22T10:30')
   expect(localOf(instant)).toBe('2026-11-22T10:30')
   expect([instantOf(''), localOf(undefined), localOf('never')]).toEqual(['', '', ''])
@@ -55,7 +55,7 @@ test('the head of a CSV file has its columns and its first row, quotes and line 
   ])
 })
 
-test('a record that the head of a file breaks off in is not read', () => {
+test('a record cut off by the end of the head is not read', () => {
   expect(textRecords('a,b\n1,"2\n3', 10, false)).toEqual([['a', 'b']])
   expect(textRecords('a,b\n1,2', 10, true)).toEqual([
     ['a', 'b'],
@@ -69,14 +69,14 @@ test('the head of an NDJSON file has the fields of its first row', async () => {
   expect(await headOf('people.jsonl', '[1]\n')).toEqual({ why: expect.stringContaining('JSON') })
 })
 
-test.each(EXPORTS)('the head of what $program writes is read as the server reads it', async (file) => {
+test.each(EXPORTS)('the head of a file from $program is read as the server reads it', async (file) => {
   const { encoding, separator, columns, names } = file
   const head = await headOf('people.csv', file.bytes)
   expect(head).toMatchObject({ columns, readAs: { encoding, separator, columns } })
   expect('first' in head && head.first.get('name')).toBe(names[0])
 })
 
-test('a file is looked through to its end for its encoding, and may be read as a person says', async () => {
+test('a file is read to its end to find its encoding, and in the encoding that a person chooses', async () => {
   const ascii = `phone;name\n${'1;Ann\n'.repeat(50_000)}`
   const late = await headOf('people.csv', windows1252(`${ascii}2;Zoë\n`))
   expect(late).toMatchObject({ readAs: { encoding: 'windows-1252', separator: ';' } })
@@ -89,7 +89,7 @@ test('a file is looked through to its end for its encoding, and may be read as a
   expect(await headOf('people.csv', '\n')).toEqual({ why: 'The file has no line of columns.' })
 })
 
-test('the column of numbers is guessed by its name, else it is the first', () => {
+test('the column of numbers is guessed by name, else it is the first', () => {
   expect(likelyPhone(['name', 'Mobile', 'city'])).toBe('Mobile')
   expect(likelyPhone(['name', 'customer phone'])).toBe('customer phone')
   expect(likelyPhone(['a', 'b'])).toBe('a')

@@ -59,7 +59,7 @@ const filledFor = (template: Template, of: (id: string) => Filling): Map<string,
     }),
   )
 
-test.each(all)('%s: filled in everywhere, it is what the approved template asks for', (_name, template) => {
+test.each(all)('%s: completely filled in, it matches the approved template', (_name, template) => {
   const components = componentsOf(
     template,
     filledFor(template, (id) => ({ fixed: `v ${id}`.slice(0, 15) })),
@@ -69,7 +69,7 @@ test.each(all)('%s: filled in everywhere, it is what the approved template asks 
 })
 
 test.each(all)(
-  '%s: with values from columns it can be compiled, and the sources are those chosen',
+  '%s: with values from columns it can be compiled, and has exactly the chosen sources',
   (_name, template) => {
     const components = componentsOf(
       template,
@@ -80,12 +80,12 @@ test.each(all)(
   },
 )
 
-test.each(all)('%s: a copy finds the fillings that made the components', (_name, template) => {
+test.each(all)('%s: a copy finds the values that made the components', (_name, template) => {
   const fillings = filledFor(template, (id) => (id.endsWith('1') ? { from: 'contact.name' } : { fixed: `v ${id}` }))
   expect(fillingsOf(template, componentsOf(template, fillings))).toEqual(fillings)
 })
 
-test('a copy of other components leaves what it cannot find open', () => {
+test('a copy of other components leaves open what it cannot find', () => {
   const [, order] = all.find(([name]) => name === 'order_update') ?? []
   if (!order) throw new Error('the demo has lost a template')
   const copied = fillingsOf(order, [{ type: 'BODY', parameters: [{ type: 'text', text: 'Ada' }] }, 'odd', null])
@@ -93,7 +93,7 @@ test('a copy of other components leaves what it cannot find open', () => {
   expect(openSlots(slotsOf(order), copied).map(({ id }) => id)).toEqual(['header 1', 'body 2', 'button 0 1'])
 })
 
-test('a picture is a file of the gallery where its id is typed, and a copy keeps it', () => {
+test('a picture is a file of the gallery when its id is typed, and a copy keeps it', () => {
   const [, sale] = all.find(([name]) => name === 'flash_sale') ?? []
   if (!sale) throw new Error('the demo has lost a template')
   const fillings = new Map([['header link', { fixed: ' 12 ' }]])
@@ -103,7 +103,7 @@ test('a picture is a file of the gallery where its id is typed, and a copy keeps
   expect(previewOf(sale, fillings).media).toMatchObject({ link: 'file 12 of the gallery' })
 })
 
-test('a preview shows the message as the person will see it, and what is not known yet by its name', () => {
+test('a preview shows the message as the person will get it, and unknown values by name', () => {
   const seen = previewOf(
     named,
     new Map<string, Filling>([
@@ -119,7 +119,7 @@ test('a preview shows the message as the person will see it, and what is not kno
   })
 })
 
-test('a preview of a place, an offer, a product, a form and a code says what the phone will show', () => {
+test('a preview of a place, an offer, a product, a form and a code shows what the phone will show', () => {
   const seen = (raw: object, ...values: [string, string][]) =>
     previewOf(parsed(raw), new Map(values.map(([id, fixed]) => [id, { fixed }])))
   expect(seen(visit, ['header latitude', '1'], ['header longitude', '2'], ['header name', 'The shop'])).toMatchObject({
@@ -150,7 +150,7 @@ test('a preview of a place, an offer, a product, a form and a code says what the
   expect(seen(order).buttons).toEqual([{ label: 'Pay', detail: 'cannot be filled in' }])
 })
 
-test('what comes from the recipient is filled in with what the sample has, and is empty without', () => {
+test('values of the recipient are taken from the sample, and are empty without one', () => {
   const fillings = new Map<string, Filling>([
     ['a', { from: 'contact.name' }],
     ['b', { from: 'contact.email' }],

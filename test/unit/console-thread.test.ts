@@ -14,29 +14,29 @@ const thread = (next: string | null, ...seconds: number[]): Thread => ({
   next,
 })
 
-test('older pages stay while the newest page is loaded again, and no message is there twice', () => {
+test('older pages stay while the newest page is loaded again, and no message appears twice', () => {
   const known = withOlder(thread('c', 5, 4), 'c', thread('d', 3, 2))
   expect(withNewest(known, thread('x', 6, 5))).toEqual(thread('d', 6, 5, 4, 3, 2))
 })
 
-test('what is gone from the newest page goes', () => {
+test('a message that is gone from the newest page is removed', () => {
   expect(withNewest(thread('d', 6, 5, 4, 3), thread('x', 6, 4))).toEqual(thread('d', 6, 4, 3))
   expect(withNewest(thread('d', 6, 5, 4, 3), thread(null))).toEqual(thread(null))
 })
 
-test('between pages that do not meet nothing is made up: what is older is loaded again', () => {
+test('pages that do not meet are not joined: older ones are loaded again', () => {
   expect(withNewest(thread('d', 3, 2), thread('x', 9, 8))).toEqual(thread('x', 9, 8))
 })
 
-test('a page that was looked through without a hit takes nothing away', () => {
+test('a page without a match removes nothing', () => {
   expect(withNewest(thread('d', 3, 2), thread('x'))).toEqual(thread('d', 3, 2))
 })
 
-test('a page that comes after its place has changed is dropped', () => {
+test('a page that arrives after its place has changed is dropped', () => {
   expect(withOlder(thread('other', 5), 'c', thread('d', 3))).toEqual(thread('other', 5))
 })
 
-test('an answer shows what it answers, and a message the last reaction to it, unless that was taken back', () => {
+test('an answer shows the quoted message, and a message its last reaction, unless that was removed', () => {
   const reacts = (second: number, to: number, emoji: string) =>
     received(second, { reaction: { message_id: `wamid.${to}`, emoji } }, emoji)
   const entries = entriesOf({

@@ -47,7 +47,7 @@ test('an answer time is written in ms below a second', () => {
   ])
 })
 
-test('what holds a lane back is said in a few words and in a sentence', () => {
+test('what bounds a lane has a short text and a sentence', () => {
   const waiting = { transactional: 1, campaign: 0 }
   const words = LANE_BOUNDS.map((bound) => boundWords({ bound, state: 'sending', waiting }))
   expect(new Set(words.map(({ word }) => word)).size).toBe(LANE_BOUNDS.length)
@@ -56,7 +56,7 @@ test('what holds a lane back is said in a few words and in a sentence', () => {
   expect(boundWords({ bound: unknown as LaneBound, state: 'sending', waiting }).word).toBe('the moon')
 })
 
-test('how long ago something was counts from now, and a moment ago is just now', () => {
+test('the age of figures counts from now, and the last moment is "just now"', () => {
   expect(agoText(10_000, 11_000)).toBe('just now')
   expect(agoText(0, 65_000)).toBe('1 min 5 s ago')
 })
@@ -94,18 +94,18 @@ const progress: Progress = {
   unknown: 0,
 }
 
-test('a ledger whose states sum up to its total adds up, and names what has ended', () => {
+test('figures whose states sum up to the total add up, and name what has ended', () => {
   const ledger = ledgerOf(progress)
   expect(ledger).toMatchObject({ sum: 10, addsUp: true, settled: 7 })
   expect(ledger.terms.map(({ state }) => state)).not.toContain('expired')
 })
 
-test('a ledger that lacks somebody does not add up', () => {
+test('figures that lack somebody do not add up', () => {
   expect(ledgerOf({ ...progress, total: 11 })).toMatchObject({ sum: 10, addsUp: false })
   expect(ledgerOf({ ...progress, total: 0, ...sharesOf({}, 0, 'running') }).terms).toHaveLength(1)
 })
 
-test('bidi controls, terminal escapes and invisible characters are shown by name, emoji are left whole', () => {
+test('bidi controls, terminal escapes and invisible characters are shown by name, emoji unchanged', () => {
   expect(plainText('a\u202eb\u001b[31m\u0007\u200b\ufeff')).toBe('a⟨RLO⟩b⟨ESC⟩[31m⟨BEL⟩⟨ZWSP⟩⟨BOM⟩')
   expect(plainText('\u009b2J\u2028')).toBe('⟨CSI⟩2J⟨U+2028⟩')
   expect(plainText('<b>x</b>\r\n\ty 👩‍👧 مرحبا')).toBe('<b>x</b>\n\ty 👩‍👧 مرحبا')
@@ -121,7 +121,7 @@ const session = (permissions: string[], operator = false, senders: number[] | nu
   expires_at: null,
 })
 
-test('a key may do what it has the permission for, and an operator everything for the account it acts for', () => {
+test('a key may do what its permissions allow, and an operator everything for the account it acts for', () => {
   expect(may(session(['messages:read']), 'viewMessages', undefined)).toBe(true)
   expect(may(session(['messages:read']), 'send', undefined)).toBe(false)
   expect(may(session(['admin']), 'administer', undefined)).toBe(true)
@@ -131,7 +131,7 @@ test('a key may do what it has the permission for, and an operator everything fo
   expect(may(session(['admin']), 'operate', undefined)).toBe(false)
 })
 
-test('a key that is for some senders may do what is about one lane or one message, and nothing that is about all', () => {
+test('a key for some senders may act on one lane or one message, and on nothing that concerns all', () => {
   const all = ['messages:read', 'messages:send', 'admin', 'contacts:read', 'gallery', 'events']
   const deeds = [
     'viewMessage',
@@ -152,7 +152,7 @@ test('a key that is for some senders may do what is about one lane or one messag
   expect(deeds.filter((deed) => may(session(['admin'], false, [1]), deed, undefined))).toEqual(['controlLanes'])
 })
 
-test('a lane says why it stands, who held it, and how long the rest takes', () => {
+test('a lane shows why it does not send, who paused it, and how long its messages need', () => {
   const lane = {
     sender: 1,
     name: 'shop',
@@ -189,7 +189,7 @@ test('a lane says why it stands, who held it, and how long the rest takes', () =
   expect(laneSentence({ ...runs, state: 'idle', reason: null }, now)).toBe('Nothing waits.')
 })
 
-test('what waits, is unconfirmed or was begun says that something was sent, or is to be', () => {
+test('waiting or unconfirmed messages and started campaigns show that something is being sent', () => {
   const totals = { accepted_per_s: 0, sent_per_s: 0, delivered_per_s: 0, failed_per_s: 0 }
   const none = { ...totals, waiting: 0, oldest_waiting_s: null, unconfirmed: 0 }
   expect(hasTraffic({ totals: none, campaigns: [] })).toBe(false)
@@ -197,7 +197,7 @@ test('what waits, is unconfirmed or was begun says that something was sent, or i
   expect(hasTraffic({ totals: { ...none, unconfirmed: 1 }, campaigns: [] })).toBe(true)
 })
 
-test('a timeline counts attempts and tells what each event means and how long it took', () => {
+test('a timeline counts attempts and shows what each event means and how long it took', () => {
   const entries = timelineOf([
     { at: '2026-11-22T10:00:00.000Z', event: 'accepted', attempt: null, detail: null },
     { at: '2026-11-22T10:00:00.085Z', event: 'claimed', attempt: '87NMHK', detail: null },
@@ -211,7 +211,7 @@ test('a timeline counts attempts and tells what each event means and how long it
   expect([85, 1_915, 180_000].map(stepText)).toEqual(['+85 ms', '+1.9 s', '+3 min'])
 })
 
-test('a chart has round marks that hold its greatest value, and round times in the zone of the reader', () => {
+test('a chart has round marks up to its greatest value, and round times in the zone of the reader', () => {
   expect(valueMarks(18.9)).toEqual([0, 5, 10, 15, 20])
   expect(valueMarks(0.3)).toEqual([0, 0.1, 0.2, 0.3])
   expect(valueMarks(0)).toEqual([0, 1])
@@ -228,7 +228,7 @@ const told = (counts: Parameters<typeof sharesOf>[0], total: number, replied: nu
   return { ...shares, total, replied, delivered_total: shares.delivered + shares.read }
 }
 
-test('each step of the funnel is a part of the step before it, and who failed a part of all', () => {
+test('each step of the funnel is a part of the step before it, and failed people a part of all', () => {
   const steps = funnelOf(told({ sent: 200, delivered: 500, read: 100, failed: 50 }, 1_000, 30))
   expect(Object.entries(steps).map(([name, { count, of, whole }]) => `${name} ${count} of ${of} ${whole}`)).toEqual([
     'Sent 800 of 1000 of the recipients',
@@ -241,7 +241,7 @@ test('each step of the funnel is a part of the step before it, and who failed a 
   expect([steps.Read.state, steps.Failed.state]).toEqual(['read', 'failed'])
 })
 
-test('the list of campaigns compares them by their shares, not by their counts, and one that sent nothing has none', () => {
+test('the list of campaigns compares them by shares, not counts, and one that sent nothing has none', () => {
   const progressOf = {
     large: told({ sent: 5_000, delivered: 4_000, read: 1_000 }, 10_000, 500),
     small: told({ delivered: 2, read: 7, sent: 1 }, 10, 3),
@@ -256,7 +256,7 @@ test('the list of campaigns compares them by their shares, not by their counts, 
   ])
 })
 
-test('recipients beside the funnel are named with what became of them, and only where there are any', () => {
+test('recipients outside the funnel are shown with their outcome, and only if there are any', () => {
   const progress: Progress = {
     ...sharesOf({ sent: 2_989, unconfirmed: 8, unknown: 2, expired: 1 }, 3_000, 'running'),
     total: 3_000,

@@ -6,7 +6,7 @@ describe('the header', () => {
     expect(columnsOf(['Email ', 'city', 'PHONE', ' name'])).toEqual({ at: { name: 3, phone: 2, email: 0 }, count: 4 })
   })
 
-  test('needs a phone column, and only one of each', () => {
+  test('needs exactly one phone column', () => {
     expect(() => columnsOf(['name', 'email'])).toThrow('expected a header with the column phone')
     expect(() => columnsOf(['name|phone', 'email'])).toThrow('got "name|phone", "email"')
     expect(() => columnsOf([])).toThrow('expected a header with the column phone')
@@ -24,14 +24,14 @@ describe('a row', () => {
     })
   })
 
-  test('needs no name, no email, and not even their cells', () => {
+  test('needs neither name nor email, nor their cells', () => {
     const contact = { name: '', phone: '4915123456789', email: '' }
     expect(check('', '4915123456789', '')).toEqual({ contact })
     expect(check('', '4915123456789')).toEqual({ contact })
     expect(checkContact(['4915123456789'], columnsOf(['phone']))).toEqual({ contact })
   })
 
-  test('may have empty cells behind its last one', () => {
+  test('may have empty cells after its last one', () => {
     expect(check('Ann', '4915123456789', '', '', ' ')).toHaveProperty('contact')
   })
 

@@ -30,7 +30,7 @@ async function normal(bytes: Buffer, pieceLength = 1_000) {
   return { text: Buffer.concat(written).toString(), readAs: csv.readAs() }
 }
 
-test('any text in UTF-8 or marked UTF-16 is read back the same, in pieces of any length', () => {
+test('any text in UTF-8 or marked UTF-16 is read back unchanged, in pieces of any length', () => {
   const text = fc.string({ unit: 'grapheme' }).filter((each) => !each.startsWith('\uFEFF'))
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 7 }), (written, length) => {
@@ -58,7 +58,7 @@ test('every byte of Windows-1252 has its character, on every Node', () => {
   expect(read(bytes, 1_000, 'windows-1252').text).toBe(table + latin)
 })
 
-describe('a byte that is UTF-8 in one place and not in another is refused', () => {
+describe('a byte that does not fit the encoding of the bytes before it is refused', () => {
   test.each<[string, Buffer, string]>([
     [
       'after UTF-8',
@@ -101,12 +101,12 @@ describe('a byte that is UTF-8 in one place and not in another is refused', () =
     ['beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
     ['too long in four bytes', [0xf0, 0x80, 0x80, 0xaf]],
     ['a byte that begins nothing', [0xff, 0x41]],
-  ])('and a sequence that is %s is no UTF-8', (_what, sequence) => {
+  ])('and a sequence that is %s is not UTF-8', (_what, sequence) => {
     expect(() => read(Buffer.from([0xc3, 0xa9, 0x0a, ...sequence, 0x0a]))).toThrow('line 2, character 1 is not UTF-8')
   })
 })
 
-test('lines end in a line feed whatever ended them, and are as many as before', async () => {
+test('all line ends become line feeds, and lines stay as many as before', async () => {
   const text = 'sep=;\r\na;b\r\n"1\r\n2";3\r4;5\n\r\n6;7'
   for (const length of [1, 2, 3, 1_000]) {
     expect(await normal(Buffer.from(text), length)).toEqual({
@@ -116,13 +116,13 @@ test('lines end in a line feed whatever ended them, and are as many as before', 
   }
 })
 
-test('a header that never ends is read no further than its limit, and is one of the whole text so far', async () => {
+test('a header that never ends is read only to its limit, and the text stays whole', async () => {
   const { readAs, text } = await normal(Buffer.from(`"${'x;\n'.repeat(100_000)}`), 5_000)
   expect(text).toHaveLength(300_001)
   expect(readAs.columns.join('').length).toBeLessThan(80_000)
 })
 
-describe('what separates the cells', () => {
+describe('the separator of cells', () => {
   test.each<[string, string]>([
     ['phone;name\n1;"a,b"\n', ';'],
     ['"name, first";phone\n', ';'],
@@ -137,18 +137,18 @@ describe('what separates the cells', () => {
     ['5" pipe;phone\n', ';'],
     ['"a;""b"";",phone\n', ','],
     ['', ','],
-  ])('of %j is found out: %j', (text, separator) => {
+  ])('of %j is detected: %j', (text, separator) => {
     expect(csvHead(text, true)?.separator).toBe(separator)
   })
 
-  test('is not told before the header is there', () => {
+  test('is unknown before the header is complete', () => {
     expect(csvHead('phone;"na', false)).toBeUndefined()
     expect(csvHead('a;"b\nc";d', false)).toBeUndefined()
     expect(csvHead('a;"b\nc";d\n', false)?.columns).toEqual(['a', 'b\nc', 'd'])
   })
 })
 
-test('the columns that an error names are bounded', () => {
+test('the list of columns in an error is limited', () => {
   expect(quotedColumns([])).toBe('none')
   expect(quotedColumns(Array.from({ length: 25 }, (_, i) => ` c${i}`))).toMatch(/^"c0", .*"c19" and 5 more$/)
   expect(quotedColumns(['x'.repeat(100)])).toHaveLength(82)

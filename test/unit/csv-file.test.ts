@@ -45,11 +45,11 @@ describe('records', () => {
     expect((await read(Buffer.from('\uFEFF1,é\n', 'utf16le'), normalRecords))[0]?.cells).toEqual(['1', 'é'])
   })
 
-  test('of an empty file are none', async () => {
+  test('of an empty file do not exist', async () => {
     expect(await read('')).toEqual([])
   })
 
-  test('that were written by csvLine are read back the same, with their lines and bytes', async () => {
+  test('written by csvLine are read back unchanged, with their lines and bytes', async () => {
     const start = fc.constantFrom('', "'", "''", '=', '+', '-', '@', '\t', "'=", "''+", '\uFF1D')
     const cell = fc
       .tuple(start, fc.string({ unit: 'binary' }))
@@ -96,18 +96,18 @@ describe('a quoted cell with spaces around its quotes', () => {
 
 describe('a cell that a spreadsheet would take for a formula', () => {
   test.each(['=1+1', '+A1', '-A1', '@SUM(A1)', '\t=1', '\uFF1D1', "'=1", '=HYPERLINK("https://x.example")'])(
-    'is written as a text: %j',
+    'is written as text: %j',
     (cell) => {
       expect(csvLine([cell])).toMatch(/^"?'/)
     },
   )
 
-  test('is none of these: they are written as they are', () => {
+  test('is none of these, which are written unchanged', () => {
     const cells = ['+4915112345678', '+49 (151) 123-456.78', "O'Neill", "'s", 'a=b', '']
     expect(csvLine(cells)).toBe(`${cells.join(',')}\n`)
   })
 
-  test('loses the apostrophe that marks it as a text when it is read, and no other cell does', async () => {
+  test('loses the apostrophe that marks it as text when it is read, and no other cell does', async () => {
     expect((await read("'+4915112345678,'s,''=1\n"))[0]?.cells).toEqual(['+4915112345678', "'s", "'=1"])
   })
 })
@@ -122,7 +122,7 @@ describe('a quote that is never closed', () => {
     return seen
   }
 
-  test('is named by its line, after the records before it', async () => {
+  test('is reported with its line, after the records before it', async () => {
     writeFileSync(file, 'phone,name\n1,a\n2,"open\n3,c\n')
     expect(await records()).toEqual([
       ['phone', 'name'],
@@ -130,7 +130,7 @@ describe('a quote that is never closed', () => {
     ])
   })
 
-  test('is taken for one when its end is a megabyte away, so that memory stays flat', async () => {
+  test('counts as such when its end is a megabyte away, so that memory stays flat', async () => {
     writeFileSync(file, `phone,name\n1,a\n2,"open\n${'3,c\n'.repeat(250_000)}"\n`)
     expect(await records()).toHaveLength(2)
   })
@@ -139,15 +139,15 @@ describe('a quote that is never closed', () => {
 describe('a record of nothing but separators', () => {
   const separators = (count: number) => `phone\n\n1\n${','.repeat(count)}\n2\n`
 
-  test('is read as long as its cells take little memory', async () => {
+  test('is read as long as its cells need little memory', async () => {
     expect((await read(separators(100_000))).map(({ cells }) => cells.length)).toEqual([1, 1, 100_001, 1])
   })
 
-  test('is refused by its line when it goes on for too long', async () => {
+  test('is refused with its line when it is too long', async () => {
     await expect(read(separators(3_000_000))).rejects.toThrow('the record that begins on line 4 goes on for too long')
   })
 
-  test('does not make what follows many empty lines count as one record with them', async () => {
+  test('does not merge a row after many empty lines with them', async () => {
     expect((await read(`phone\n${'\n'.repeat(1_000_000)}1\n`)).map(({ line }) => line)).toEqual([1, 1_000_002])
   })
 })
@@ -155,6 +155,6 @@ describe('a record of nothing but separators', () => {
 test.each([
   ['is not there', join(folder, 'nowhere.csv'), 'there is no such file or folder'],
   ['is a folder', folder, 'it is a folder'],
-])('a file that %s is told as such', async (_, path, reason) => {
+])('a file that %s is reported as such', async (_, path, reason) => {
   await expect(recordsOf(path).next()).rejects.toThrow(`The file ${path} cannot be used: ${reason}.`)
 })

@@ -11,7 +11,7 @@ import { plainText } from '../../src/providers/webhook-fields.ts'
 const isWhole = (text: string): boolean => !/\p{Cs}/u.test(text)
 const FAMILY = '\u{1F468}\u200D\u{1F469}\u200D\u{1F467}'
 
-test('a text that fits stays as it is', () => {
+test('a text that fits is unchanged', () => {
   expect([cutText('', 0), cutText('abc', 3), cutText(FAMILY, FAMILY.length)]).toEqual(['', 'abc', FAMILY])
 })
 
@@ -20,7 +20,7 @@ test('a character that does not fit is left out as a whole, whatever it is made 
   expect(cutText('ae\u0301', 2)).toBe('a')
 })
 
-test('what is cut is the beginning of the text, no longer than it may be, and holds no half of a character', () => {
+test('a cut text is the beginning, no longer than its limit, and ends with no half of a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.nat(250), (text, max) => {
       const cut = cutText(text, max)
@@ -29,7 +29,7 @@ test('what is cut is the beginning of the text, no longer than it may be, and ho
   )
 })
 
-describe.each([0, 1])('with an emoji at the end of what is shown, %i characters later', (later) => {
+describe.each([0, 1])('with an emoji at the end of the shown text, %i characters later', (later) => {
   const long = (most: number): string => `${'x'.repeat(most - 2 + later)}\u{1F600}${'y'.repeat(most)}`
 
   test.each<[string, string]>([

@@ -25,14 +25,14 @@ const nouns = new Map(program.commands.map((noun) => [noun.name(), noun]))
 const faultsOf = (look: (page: Page) => readonly string[]): string[] =>
   pages.flatMap((page) => look(page).map((fault) => `${page.path}: ${fault}`))
 
-test('each field of webhooks that is taken is in the reference, and no other', () => {
+test('exactly the webhook fields that Laneway uses are in the reference', () => {
   const { text } = readPage('docs/reference/http/webhooks.md')
   const [, table = ''] = text.split('Subscribe to these fields:')
   const rows = Array.from(table.split('\nEvery other field')[0]?.matchAll(/^\| `(\w+)`/gm) ?? [], ([, field]) => field)
   expect(rows).toEqual(TAKEN_FIELDS)
 })
 
-test('in the made tables of addresses sentences begin with a capital, and one is singular', () => {
+test('in generated tables of addresses sentences begin with a capital, and one is singular', () => {
   const notes = pages
     .filter(({ path }) => path.startsWith('docs/reference/http/'))
     .flatMap(({ text }) => [...text.matchAll(/<!-- made: .*?-->(.*?)<!-- end -->/gs)])
@@ -41,7 +41,7 @@ test('in the made tables of addresses sentences begin with a capital, and one is
   expect(notes.filter((note) => /(^|\. )[a-z]|\b1 (characters|items)/.test(note))).toEqual([])
 })
 
-test('every npm script that is named exists', () => {
+test('every npm script named in docs exists', () => {
   const named = (page: Page) =>
     [...page.code, ...page.shell].flatMap((code) =>
       Array.from(code.matchAll(/\bnpm (?:run (?:--silent )?([\w:-]+)|(start|test)\b)/g), ([, run, own]) => run ?? own),
@@ -103,7 +103,7 @@ function faultOfValues(verb: Command, words: readonly string[], whole: boolean):
   return `${verb.name()} takes ${length} arguments, got ${values}`
 }
 
-test('every command of the command line that is named exists, and takes what it is given', () => {
+test('every command named in docs exists, and accepts its arguments', () => {
   const full = (page: Page) =>
     page.shell.flatMap((line) =>
       Array.from(line.matchAll(/(?:\bnpm run (?:--silent )?cli --|\bdist\/cli\.js) (.*)/g), ([, words = '']) => words),
@@ -134,7 +134,7 @@ const SOURCE_FILE = /^[\w./-]+\.(ts|mjs|lua|md|yml)$/
 /** Whether a path that a page names is in the repository. What is built is there when its source is. */
 const isThere = (path: string): boolean => existsSync(path.replace(/^dist\/(.*)\.js$/, 'src/$1.ts'))
 
-test('every path that is named exists', () => {
+test('every path named in docs exists', () => {
   const named = (page: Page) => [
     ...page.code.filter((code) => SOURCES.test(code) || SOURCE_FILE.test(code)),
     ...[...page.code, ...page.shell].flatMap((code) => code.match(/\bdist\/[\w/-]+\.js\b/g) ?? []),
@@ -143,7 +143,7 @@ test('every path that is named exists', () => {
   expect(named(readPage('docs/how-it-works/where-to-look.md'))).toContain('src/model/messages/lifecycle.ts')
 })
 
-test('every file that a comment names exists', () => {
+test('every file named in a comment exists', () => {
   const files = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
     .stdout.split('\n')
     .filter((file) => file !== '' && existsSync(file))
@@ -193,7 +193,7 @@ test('every page can be reached from the README', () => {
   expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([])
 })
 
-test('every setting that is named exists', () => {
+test('every setting named in docs exists', () => {
   const known = new Set([...Object.keys(settings), ...Object.keys(environment.shape)])
   const named = (page: Page) => [
     ...(page.text.match(/\b(?:LANEWAY|SIMULATOR)_[A-Z_]*[A-Z]\b/g) ?? []),
@@ -212,7 +212,7 @@ test('the table of modules has every folder of src once, in the order in which t
   expect(listed).toEqual(ROOMS.filter((room) => listed.includes(room)))
 })
 
-test('every scenario of the proof is named in the guarantees, and every one that is named exists', () => {
+test('every scenario of the proof is in the guarantees, and every one named there exists', () => {
   const guarantees = readPage('docs/how-it-works/guarantees.md')
   const scenarios = readdirSync('test/prove/scenarios').filter((name) => name !== 'all.ts')
   expect(scenarios.filter((name) => !guarantees.code.includes(`test/prove/scenarios/${name}`))).toEqual([])
@@ -223,7 +223,7 @@ test('every scenario of the proof is named in the guarantees, and every one that
   expect(faultsOf((page) => named(page).filter((name) => !known.includes(name)))).toEqual([])
 })
 
-test('every promise of the guarantees is held by a test that npm test runs, and not by the proof alone', () => {
+test('every promise of the guarantees has a test that npm test runs, not only the proof', () => {
   const page = readPage('docs/how-it-works/guarantees.md')
   const promises = ['What is promised of messages', 'What is promised around them'].flatMap((title) =>
     tableUnder(page, title),
@@ -233,7 +233,7 @@ test('every promise of the guarantees is held by a test that npm test runs, and 
   expect(promises.filter(([promise, bound, test]) => !(promise && bound && held.test(test ?? '')))).toEqual([])
 })
 
-test('every test that is named in quotes after its file is in that file', () => {
+test('every test quoted after its file in docs is in that file', () => {
   const named = (page: Page) =>
     page.prose
       .split(/\n(?=\s*(?:- |\n|\|))/)
@@ -250,7 +250,7 @@ test('every test that is named in quotes after its file is in that file', () => 
   expect(faultsOf(named)).toEqual([])
 })
 
-test('files of secrets that a guide has people write into the checkout are ignored by git', () => {
+test('secret files that a guide has people write into the checkout are ignored by git', () => {
   const written = pages.flatMap(({ shell }) =>
     shell.flatMap((code) => Array.from(code.matchAll(/[<>] ?([\w.-]+\.txt)\b/g), ([, name]) => name)),
   )

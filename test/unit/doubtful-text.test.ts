@@ -45,17 +45,17 @@ test.each([
     'Tom &co;',
   ],
   ...['https://shop.example/?a=1&b=2', 'Ğüş', 'Œuvre', 'Šéf'],
-])('%j is not', (text) => {
+])('%j is not doubtful', (text) => {
   expect(doubtOf(text)).toBeUndefined()
 })
 
-test('what was read twice is read back', () => {
+test('text decoded twice is recovered', () => {
   expect(readTwice('JosÃ©')).toBe('José')
   expect(readTwice('José')).toBeUndefined()
   expect(readTwice('Иван')).toBeUndefined()
 })
 
-test('the doubts of a file are one sentence for each kind with the place of the first, and none of their values', () => {
+test('the doubts of a file make one sentence for each kind with the place of the first', () => {
   const doubts = createDoubts()
   const values = ['Ada', 'JosÃ©', 'MÃ¼ller', 'Fish &amp; Chips']
   for (const [i, value] of values.entries()) doubts.add(value, `line ${i + 2}`)
@@ -73,7 +73,7 @@ test.each([
   expect(cellFault(text)).toBe(fault)
 })
 
-test.each(['Ada', '0', '.', '🎉', 'ﬁ', '한', '\u00a0x', 'e\u0301', '\u202aAda\u202c'])('%j can be seen', (text) => {
+test.each(['Ada', '0', '.', '🎉', 'ﬁ', '한', '\u00a0x', 'e\u0301', '\u202aAda\u202c'])('%j is visible', (text) => {
   expect(isVisible(text)).toBe(true)
 })
 
@@ -89,11 +89,11 @@ test.each([
   '\u115f\u1160',
   '\u0301',
   '\ufeff',
-])('%j cannot', (text) => {
+])('%j is invisible', (text) => {
   expect(isVisible(text)).toBe(false)
 })
 
-test('names of columns are compared composed and without what cannot be seen', () => {
+test('column names are compared composed and without invisible characters', () => {
   expect(columnName('pre\u0301nom')).toBe(columnName('prénom'))
   expect(columnName(' \u200bphone\ufeff ')).toBe('phone')
   expect(columnName('Phone')).not.toBe('phone')

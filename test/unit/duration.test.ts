@@ -11,11 +11,11 @@ test.each([
 ])('%s is %i ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
 
 test.each(['', '1', 'h', '0s', '-1h', '1.5h', '1w', '1y', '1H', '1h30m', ' 1h', '1h ', '3654d', '999999999d', '٣h'])(
-  '"%s" is no duration',
+  '"%s" is not a duration',
   (text) => expect(parseDuration(text)).toBeUndefined(),
 )
 
-test('no text makes it throw or give anything but a whole number of milliseconds within ten years', () => {
+test('no text makes it throw or return anything but a whole number of milliseconds within ten years', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d{1,12}[smhd]$/)), (text) => {
       const ms = parseDuration(text)

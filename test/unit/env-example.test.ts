@@ -13,13 +13,13 @@ test('.env.example names every setting once, in the order of the schema', () => 
   expect(entries.map((entry) => entry.name)).toEqual(Object.keys(settings))
 })
 
-test('.env.example says of every setting what the schema says', () => {
+test('.env.example describes every setting as the schema does', () => {
   const said = Object.fromEntries(entries.map(({ name, comment }) => [name, comment.replaceAll('\n', ' ')]))
   const meant = Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.description]))
   expect(said).toEqual(meant)
 })
 
-test('.env.example as it stands sets the defaults', () => {
+test('.env.example unchanged sets the defaults', () => {
   const example = Object.fromEntries(entries.map(({ name, value }) => [name, value]))
   expect(loadConfig(example)).toEqual(loadConfig({}))
   // And a default that the example gets wrong would be seen.

@@ -13,7 +13,7 @@ import { createTargetRule, literalHost } from '../../src/outbound/target-rule.ts
 
 describe('an entry of an outbox', () => {
   const ulid = newUlid(1_800_000_000_000)
-  test('tells of each change of a message with its state, its place in the life, its time and its problem', () => {
+  test('has each change of a message with its state, its position in the life, its time and its problem', () => {
     const [sent, failed] = readEntry(7, '5-1', `${ulid}s3,rs,\n${ulid}f!12,-a,131026|No | way`)
     expect(sent).toEqual({
       ...{ source: 7, entry: '5-1', line: 0 },
@@ -33,14 +33,14 @@ describe('an entry of an outbox', () => {
     expect(failed && eventId(failed)).toBe('evt_7_5_1_1')
   })
 
-  test('says of a reading whether nothing had said before that the message was delivered', () => {
+  test('marks a reading that is the first proof of delivery', () => {
     const told = readEntry(7, '5-1', `${ulid}r4,1,+\n${ulid}r5,1,\n${ulid}f3,1,+`)
     expect(
       told.map(({ occurrence }) => 'isFirstProofOfDelivery' in occurrence && occurrence.isFirstProofOfDelivery),
     ).toEqual([true, false, false])
   })
 
-  test('is read without the lines that nobody can read, and each keeps its place', () => {
+  test('is parsed without unreadable lines, and each line keeps its number', () => {
     const text = ['', '{"about":"later"}', '{"about":', 'nonsense', `${ulid}d4,1,`].join('\n')
     expect(readEntry(1, '1-0', text).map(({ line }) => line)).toEqual([4])
   })
@@ -63,14 +63,14 @@ describe('a signature', () => {
   })
 })
 
-describe('the times of retries', () => {
+describe('retries', () => {
   const schedule = [5_000, 300_000]
-  test('are those of the schedule, a fifth shorter or longer, until they are used up', () => {
+  test('follow the schedule, a fifth earlier or later, until they are used up', () => {
     expect([0, 0.5, 1].map((random) => retryWaitMs(schedule, 1, undefined, random))).toEqual([4_000, 5_000, 6_000])
     expect(retryWaitMs(schedule, 2, undefined, 0.5)).toBe(300_000)
     expect(retryWaitMs(schedule, 3, undefined, 0.5)).toBeUndefined()
   })
-  test('are what the endpoint asks for where it does, a day at most', () => {
+  test('follow the wait that the endpoint asks for, up to a day', () => {
     expect(retryWaitMs(schedule, 1, 60_000, 0)).toBe(60_000)
     expect(retryWaitMs(schedule, 1, 999_999_999, 0)).toBe(86_400_000)
     expect(readRetryAfter('7', 0)).toBe(7_000)
@@ -78,7 +78,7 @@ describe('the times of retries', () => {
     expect(readRetryAfter('Thu, 01 Jan 1970 00:00:10 GMT', 20_000)).toBe(0)
     for (const none of [undefined, '', 'soon', '-1']) expect(readRetryAfter(none, 0) ?? 0).toBe(0)
   })
-  test('let an endpoint that fails be tried with something new within a minute', () => {
+  test('try a failing endpoint with something new within a minute', () => {
     expect([1, 2, 3, 4, 5, 6, 100].map((n) => probeWaitMs(n, undefined))).toEqual([
       1_000, 5_000, 15_000, 30_000, 60_000, 60_000, 60_000,
     ])
@@ -121,20 +121,20 @@ describe('a target', () => {
       expect(strict.unsafe(address, false), address).toBe('insecure')
     }
   })
-  test('is taken, also over http, in a network that an operator has named', () => {
+  test('is accepted, also over http, in a network that an operator has named', () => {
     const named = createTargetRule(['127.0.0.0/8', 'fd00::/8'])
     for (const address of ['127.0.0.1', '::ffff:127.0.0.1', 'fd00::5'])
       expect(named.unsafe(address, false)).toBeUndefined()
     for (const address of ['10.0.0.1', '::1', 'fc00::1']) expect(named.unsafe(address, true)).toBe('private')
   })
-  test('is known as an address however a URL spells it', () => {
+  test('is recognized as an IP address in any spelling of a URL', () => {
     const host = (url: string) => literalHost(new URL(url).hostname)
     expect(host('http://2130706433/')).toBe('127.0.0.1')
     expect(host('http://0x7f.1/')).toBe('127.0.0.1')
     expect(host('http://[::1]:80/')).toBe('::1')
     expect(host('http://localhost/')).toBeUndefined()
   })
-  test('networks that are none are no setting', () => {
+  test('is not allowed by an invalid network', () => {
     for (const text of ['10.0.0.0', '10.0.0.0/33', 'x/8', '::/129', '10.0.0.0/8/1', '/8'])
       expect(isCidr(text)).toBe(false)
   })
@@ -142,7 +142,7 @@ describe('a target', () => {
 
 describe('a cursor of the feed', () => {
   const place = fc.tuple(fc.nat({ max: 2 ** 40 }), fc.nat({ max: 2 ** 45 }), fc.nat(1e6), fc.nat(1_000))
-  test('comes back as it was written, and takes twelve bytes for a lane', () => {
+  test('is read back unchanged, and takes twelve bytes per lane', () => {
     fc.assert(
       fc.property(fc.uniqueArray(place, { selector: ([source]) => source, maxLength: 50 }), (list) => {
         const places = new Map(list.map(([source, ms, seq, lines]) => [source, { entry: `${ms}-${seq}`, lines }]))

@@ -12,7 +12,7 @@ import { listen } from '../testbed/free-port.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/tracing/send.js')
 
-test('the tracing example sends to the demo of the folder that it runs in', async () => {
+test('the tracing example sends to the demo of the folder in which it runs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'laneway-example-'))
   const server = createServer((_request, response) =>
     response.setHeader('connection', 'close').end('{"messages":[{"id":"msg_1_A"}]}'),

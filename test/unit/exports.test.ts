@@ -24,7 +24,7 @@ for (const [file, text] of texts) {
 
 const EXPORTED = /^export (?:async )?(?:(const|function\*?|class)|interface|type) (\w+)/gm
 
-test('nothing is exported that nobody uses', () => {
+test('no export is unused', () => {
   const unused = [...texts].flatMap(([file, text]) =>
     [...text.matchAll(EXPORTED)].flatMap(([, value, name = '']) => {
       const files = words.get(name) ?? new Map<string, number>()

@@ -39,7 +39,7 @@ test.each<[sentence: string, schema: z.ZodType, value: unknown]>([
   ['at most 10, got 11', z.number().max(10), 11],
   ['at least 1, got 0', z.number().min(1), 0],
   ['a sentence of the schema', z.string().refine(() => false, 'a sentence of the schema'), 'x'],
-])('a fault is told as: %s (%#)', (sentence, schema, value) => {
+])('a fault is described as: %s (%#)', (sentence, schema, value) => {
   expect(sentenceOf(schema, value)).toBe(sentence)
 })
 
@@ -56,14 +56,14 @@ test('paths name the field the way it is written in JSON', () => {
   )
 })
 
-test('a fault in a part of a body has the path of the part', () => {
+test('a fault in a part of a body has the path of that part', () => {
   const part = z.object({ text: z.string() })
   expect(faults(part, {}, 'template.components[0]')[0]?.path).toBe('template.components[0].text')
   expect(faults(part, 5, 'template.components[0]')[0]?.path).toBe('template.components[0]')
   expect(faults(z.array(z.string()), [5], 'tags')[0]?.path).toBe('tags[0]')
 })
 
-test('a body that is no object has a fault with an empty path', () => {
+test('a body that is not an object has a fault with an empty path', () => {
   expect(faults(z.object({}), 'text')).toEqual([{ path: '', message: 'expected an object, got a string' }])
 })
 
@@ -90,7 +90,7 @@ test.each([
   // Two letters of four may be changed into any other word.
   [{ time: 'x' }, 'required'],
   [{}, 'required'],
-])('a field that is missing from %j names what looks like a misspelling of it', (body, message) => {
+])('a field missing from %j names what looks like a misspelling of it', (body, message) => {
   const parsed = z.object({ name: z.string() }).safeParse(body)
   expect(parsed.success ? [] : faultsOf(parsed.error, body)).toEqual([{ path: 'name', message }])
 })

@@ -22,14 +22,14 @@ test.each([
   expect(edits(b, a)).toBe(count)
 })
 
-test('the names of a place are those of every kind of message, however deep', () => {
+test('the field names at a place are those of every kind of message, at any depth', () => {
   expect([...(service.get('interactive.action.buttons[].reply') ?? [])]).toEqual(['id', 'title'])
   expect(service.get('interactive.header.document')).toContain('filename')
   expect(service.get('')).toContain('video')
   expect(template.get('template.components[].cards[].components[].parameters[].document')).toContain('filename')
 })
 
-describe('meant for another field is', () => {
+describe('an unknown field is reported as meant for another', () => {
   test.each([
     ['', 'sendAt', 'send_at'],
     ['', 'send_At', 'send_at'],
@@ -77,7 +77,7 @@ describe('meant for another field is', () => {
   })
 })
 
-describe('not meant for any of ours is', () => {
+describe('an unknown field is not reported as meant for another', () => {
   // Requests and webhooks of the Cloud API, and what shops add for themselves.
   const top = [
     ...[
@@ -160,7 +160,7 @@ describe('not meant for any of ours is', () => {
     for (const name of names) expect([name, meantBy(template, place, name)]).toEqual([name, undefined])
   })
 
-  test('a name that is too long to be compared, and one in a place that has no names of its own', () => {
+  test('when it is too long to compare, or at a place without field names of its own', () => {
     expect(meantBy(service, '', 'send_at'.repeat(1_000))).toBeUndefined()
     expect(meantBy(service, 'interactive.action.parameters.flow_action_payload.data', 'sendAt')).toBeUndefined()
   })
@@ -172,7 +172,7 @@ function neverIgnored(body: object) {
   return read.ok ? read.ignored.filter(isNeverIgnored).map(unknownFault) : read.faults
 }
 
-test('a misspelt field is found behind however many that are ignored', () => {
+test('a misspelt field is found after any number of ignored ones', () => {
   const many = Object.fromEntries(Array.from({ length: 900 }, (_, n) => [`field${n}`, 1]))
   const body = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'text' }
   expect(neverIgnored({ ...body, text: { body: 'Hi' }, ...many, sendAt: 'tomorrow' })).toEqual([
@@ -180,14 +180,14 @@ test('a misspelt field is found behind however many that are ignored', () => {
   ])
 })
 
-test('null is nothing in a field that nobody knows, and a lost wish in a misspelt one', () => {
+test('null is ignored in an unknown field, and refused in a misspelt one', () => {
   const body = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'text' }
   const read = (more: object) => readSend('service', { ...body, text: { body: 'Hi' }, ...more }, 'refused')
   expect(read({ note: null })).toMatchObject({ ok: true })
   expect(read({ sendAt: null })).toMatchObject({ ok: false, faults: [{ path: 'sendAt' }] })
 })
 
-test('a body with more unknown fields than are looked at is refused: one of them may be a wish', () => {
+test('a body with more unknown fields than are compared is refused: one of them may be misspelt', () => {
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [`field${n}`, 1]))
   const body = { to: '+447700900123', recipient_type: 'individual', messaging_product: 'chatapp', type: 'text' }
   expect(neverIgnored({ ...body, text: { body: 'Hi' }, ...many })).toEqual([

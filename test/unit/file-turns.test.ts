@@ -15,7 +15,7 @@ async function worked(slices: number, done: () => void): Promise<void> {
   }
 }
 
-test('of a hundred files that are looked through, a few have a slice in each turn, and all come to their end', async () => {
+test('of a hundred files being read, a few get a slice in each turn, and all are finished', async () => {
   let slices = 0
   let isOver = false
   const each = Array.from({ length: 100 }, () => worked(3, () => (slices += 1)))
@@ -33,7 +33,7 @@ test('of a hundred files that are looked through, a few have a slice in each tur
   expect(Math.max(...inTurns)).toBeLessThanOrEqual(12)
 })
 
-test('a task that works alone goes on in every turn', async () => {
+test('a single task runs in every turn', async () => {
   let slices = 0
   const work = worked(20, () => (slices += 1))
   for (let turn = 0; turn < 60; turn += 1) await nextTurn()

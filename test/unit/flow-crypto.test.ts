@@ -20,7 +20,7 @@ test('a new key has 2,048 bits, a public half in PEM and an id that stays the sa
   expect(publicKeyOf(key()).id).toBe(publicKeyOf(readPrivateKey(text)).id)
 })
 
-test('any request is opened, and its answer is read by the phone', () => {
+test('any request is decrypted, and the phone can read its answer', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), fc.constantFrom(12, 16), (asked, answer, ivBytes) => {
       const phone = phoneAsks(pem(), { asked }, { ivBytes })
@@ -32,7 +32,7 @@ test('any request is opened, and its answer is read by the phone', () => {
   )
 })
 
-test('after a rotation a request under either key is opened, and under a third one is not', async () => {
+test('after a rotation a request under either key is decrypted, and under a third one is not', async () => {
   const other = readPrivateKey(await newPrivateKey())
   const [ours, theirs] = [phoneAsks(pem(), { a: 1 }), phoneAsks(publicKeyOf(other).pem, { a: 2 })]
   expect(openRequest(ours.body, [other, key()])?.text).toBe('{"a":1}')
@@ -49,7 +49,7 @@ describe('a request that was changed on its way', () => {
     return bytes.toString('base64')
   }
   test.each(['encrypted_flow_data', 'encrypted_aes_key', 'initial_vector'] as const)(
-    'in its %s opens nothing',
+    'in its %s is not decrypted',
     (field) => {
       fc.assert(
         fc.property(fc.nat(), (at) => {
@@ -66,17 +66,17 @@ describe('a request that was changed on its way', () => {
     ['less than a tag', { encrypted_flow_data: 'AAAA' }],
     ['a short vector', { initial_vector: 'AAAA' }],
     ['no base64', { encrypted_aes_key: '%%%' }],
-  ])('with %s opens nothing', (_what, change) => {
+  ])('with %s is not decrypted', (_what, change) => {
     const { body } = phoneAsks(pem(), { action: 'INIT' })
     expect(openRequest({ ...body, ...change }, [key()])).toBeUndefined()
   })
 
-  test('with an AES key of another length opens nothing', () => {
+  test('with an AES key of another length is not decrypted', () => {
     expect(openRequest(phoneAsks(pem(), { action: 'INIT' }, { keyBytes: 32 }).body, [key()])).toBeUndefined()
   })
 })
 
-test('a key of the older padding is not taken for one of ours', () => {
+test('a key with the older padding is not accepted as ours', () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
   const { body } = phoneAsks(publicKey.export({ type: 'spki', format: 'pem' }).toString(), { action: 'INIT' })
   expect(openRequest(body, [key()])).toBeUndefined()
@@ -86,7 +86,7 @@ describe('the signature of a flow token', () => {
   const claims = { flow_token: 'order-77' }
   const signed = tokenSignature(claims, 'secret')
 
-  test('is that of the token, under any of the app’s secrets', () => {
+  test('is valid for the token under any of the app’s secrets', () => {
     expect(isTokenSigned(signed, 'order-77', ['old', 'secret'])).toBe(true)
     expect(isTokenSigned(tokenSignature({}, 'secret'), 'order-77', ['secret'])).toBe(true)
   })

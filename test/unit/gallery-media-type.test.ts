@@ -41,7 +41,7 @@ const beginnings = [
   '',
 ].map((hex) => Buffer.from(hex, 'hex'))
 
-test('every file has a type', async () => {
+test('every file gets a type', async () => {
   const path = join(dir, 'file')
   await fc.assert(
     fc.asyncProperty(
@@ -59,7 +59,7 @@ test('every file has a type', async () => {
   )
 })
 
-test('text that the end of the probe cuts in the middle of a character is still text', async () => {
+test('text that the probe cuts in the middle of a character is still text', async () => {
   const path = join(dir, 'long')
   for (const shift of [0, 1, 2, 3]) {
     writeFileSync(path, `${'x'.repeat(shift)}${'😀'.repeat(20_000)}`)
@@ -67,7 +67,7 @@ test('text that the end of the probe cuts in the middle of a character is still 
   }
 })
 
-test('bytes that are no UTF-8 or hold control characters are no text', async () => {
+test('bytes that are not UTF-8 or contain control characters are not text', async () => {
   const path = join(dir, 'binary')
   for (const bytes of [Buffer.from('Übung', 'latin1'), Buffer.from('a\u0000b'), Buffer.from('a\u001bb')]) {
     writeFileSync(path, bytes)

@@ -12,18 +12,18 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 /** Lines of comment at the margin with an empty line on either side. */
 const ALONE = /(?<=\n\n)(?:\/\/.*\n)+(?=\n|$)/g
 
-test('each file begins with its head', () => {
+test('each file begins with a comment that describes it', () => {
   expect(files.filter(({ text }) => !/^(#!.*\n)?\/\/ ./.test(text)).map(({ name }) => name)).toEqual([])
 })
 
-test('no file has a second head', () => {
+test('no file has a second such comment', () => {
   const second = files.flatMap(({ name, text }) =>
     [...text.matchAll(ALONE)].map(([head]) => `${name}: ${head.split('\n')[0]}`),
   )
   expect(second).toEqual([])
 })
 
-test('a second head is seen where there is one, and a comment on a line of code is none', () => {
+test('a second such comment is detected, and one directly above code is allowed', () => {
   const heads = (text: string): string[] => [...text.matchAll(ALONE)].map(([head]) => head)
   expect(heads('// One.\n\nimport a\n\n// Two,\n// in two lines.\n\nconst b = 1\n')).toEqual([
     '// Two,\n// in two lines.\n',

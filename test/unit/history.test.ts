@@ -9,7 +9,7 @@ const entry = fc.record({
   detail: fc.string({ maxLength: 20 }).filter((text) => !text.includes('|')),
 })
 
-test('every happening is read back with its time and its detail, and no time is before that of what led to it', () => {
+test('every entry is read back with its time and its detail, and no time is before that of the entry before', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { minLength: 1, maxLength: 20 }),
@@ -28,7 +28,7 @@ test('every happening is read back with its time and its detail, and no time is 
   )
 })
 
-test('an entry that cannot be read drops no neighbour', () => {
+test('an unreadable entry drops no neighbour', () => {
   const codes = readHistory('c5|?|s2k||zz9|d1f4,x,y|5', 0).map(({ code, detail }) => `${code} ${detail}`)
   expect(codes).toEqual(['c ', 's ', 'd x,y'])
   expect(readHistory('', 0)).toEqual([])

@@ -55,7 +55,7 @@ const roomOf = (file: string): string => file.split('/')[0] ?? file
 const filesWith = (pattern: RegExp): string[] =>
   sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file)
 
-test('imports are seen at all', () => {
+test('the check finds imports', () => {
   const places = sources.find(({ file }) => file === 'worker/sending/read-places.ts')
   expect(places?.imports).toContain('lanes/places.ts')
   expect(sources.find(({ file }) => file === 'lanes/bullmq/worker.ts')?.packages).toContain('bullmq')
@@ -83,7 +83,7 @@ const upwardAmong = (crossings: readonly Crossing[]): string[] =>
 
 const crossings = crossingsIn(sources)
 
-test('the rooms are the folders of src/, and none is left out', () => {
+test('the listed rooms are exactly the folders of src/', () => {
   expect([...new Set(sources.map(({ file }) => roomOf(file)))].sort()).toEqual([...ROOMS].sort())
 })
 
@@ -129,7 +129,7 @@ test("the console's page loads only what a browser can run, and no schemas, whic
 })
 
 test.each(['start/run-part.ts', 'start/everything.ts'])(
-  '%s loads nothing that knows Redis, as most starts that are refused need none',
+  '%s loads nothing that uses Redis, as most refused starts do not need it',
   (file) => {
     const loaded = loadedWith(file)
     expect(loaded).toContain('kernel/config.ts')
@@ -145,7 +145,7 @@ test('producer and worker start without what few of them ever need', () => {
   expect(loaded.filter((name) => /^(@bull-board|@aws-sdk|file-type)/.test(name))).toEqual([])
 })
 
-test('the command line begins with what reads words and prints help, and a verb loads nothing of the servers', () => {
+test('the command line starts with what parses words and prints help, and a verb loads nothing of the servers', () => {
   const packagesOf = (file: string) => loadedWith(file).filter((name) => !/\.ts$|^node:/.test(name))
   // Nouns, and how a verb is run, are loaded once they are typed.
   expect(packagesOf('cli.ts').sort()).toEqual(['commander', 'zod'])
@@ -174,7 +174,7 @@ test('files do not import each other in a circle', () => {
   expect(circles).toEqual([])
 })
 
-test('of the producer, only the webhook and what wires it up know a provider', () => {
+test('of the producer, only the webhook and what connects it know a provider', () => {
   const knowing = sources
     .filter(({ file, imports }) => roomOf(file) === 'producer' && imports.some((name) => roomOf(name) === 'providers'))
     .map(({ file }) => file)
@@ -189,7 +189,7 @@ test('the simulator and the service import nothing of each other or of the clien
   expect(sources.flatMap(({ imports }) => imports.filter((name) => name.startsWith('..')))).toEqual([])
 })
 
-test('of the service the client takes types, and how it connects to Redis', () => {
+test('the client imports only types and the connection to Redis from the service', () => {
   const taken = readdirSync(CLIENT).flatMap((file) => {
     const { imports, text } = readSource(join(CLIENT, file), CLIENT)
     const ofService = imports.filter((name) => name.startsWith('..'))
@@ -200,7 +200,7 @@ test('of the service the client takes types, and how it connects to Redis', () =
   expect([...new Set(taken)].sort()).toEqual(['kernel/redis-address.ts', 'redis/connect.ts', 'redis/errors.ts'])
 })
 
-test('the client brings only what it needs for the intake queue', () => {
+test('the client depends only on what the intake queue needs', () => {
   const packages = readdirSync(CLIENT).flatMap((file) => readSource(join(CLIENT, file), CLIENT).packages)
   expect([...new Set(packages)].filter((name) => !/^(?:node:|zod$)/.test(name)).sort()).toEqual(['bullmq', 'ioredis'])
 })
@@ -226,7 +226,7 @@ const READS_RECORDS = [
   /^erase\/erase-messages\.ts$/,
 ]
 
-test('only src/lanes knows how messages are kept: others ask the archive', () => {
+test('only src/lanes knows how messages are stored: others use the archive', () => {
   const others = sources.filter(({ file }) => roomOf(file) !== 'lanes')
   const asking = (name: string) => others.filter(({ imports }) => imports.includes(name)).map(({ file }) => file)
   expect(asking('lanes/archive/archive.ts').length).toBeGreaterThan(10)
@@ -252,7 +252,7 @@ test('only scripts of src/lanes know the fields of a record', () => {
   expect(knowing.filter((file) => roomOf(file) !== 'lanes')).toEqual([])
 })
 
-test('only scripts of src/lanes move jobs from one list of BullMQ to another, or know how it scores them', () => {
+test('only scripts of src/lanes move jobs between lists of BullMQ, or know its scores', () => {
   const moves = [
     /'(?:LPUSH|RPUSH|LPOP|RPOP|LREM|LINSERT|LMOVE|LTRIM|ZADD|ZREM)', (?:waiting|prioritized|delayed|active|failed|marker|places)/,
     /[*/] 4096\b|0x100000000|'(?:priority|delay|opts)'/,
@@ -270,7 +270,7 @@ test('nothing but the simulator knows its reserved numbers', () => {
   expect(others).toEqual([])
 })
 
-test('what a message, a job and a campaign are, is pure: no clock, no chance, no network', () => {
+test('the code of messages, jobs and campaigns is pure: no clock, no chance, no network', () => {
   const pure = sources.filter(({ file }) => ['model', 'jobs'].includes(roomOf(file)))
   const packages = new Set(pure.flatMap((source) => source.packages))
   // node:crypto for digests and for the random part of ids.

@@ -11,7 +11,7 @@ function laneIn(limits: ReturnType<typeof createInFlightLimits>, rate: number, a
   return inFlightLimit
 }
 
-test('a lane may have in flight what its pace and the answer time come to, twice over', () => {
+test('a lane may have pace times answer time in flight, twice over', () => {
   const limits = createInFlightLimits(6_000)
   const inFlightLimit = laneIn(limits, 1_000, 1_000)
   expect(inFlightLimit.available()).toBeGreaterThan(1_900)
@@ -23,7 +23,7 @@ test('a lane whose provider answers at once still has room for a step', () => {
   expect(laneIn(createInFlightLimits(6_000), 80, 1).available()).toBe(200)
 })
 
-test('all lanes together never have more than the process bears, and a lane that was short goes on when there is room', () => {
+test('all lanes together never exceed the limit of the process, and a lane short of room goes on when there is some', () => {
   const limits = createInFlightLimits(100)
   let told = 0
   const [greedy, other] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000, () => (told += 1))]
@@ -44,7 +44,7 @@ test('a lane goes on after each of its own messages that ends', () => {
   expect(told).toBe(2)
 })
 
-test('on a crowded process a lane is held to an equal part', () => {
+test('in a full process a lane is limited to an equal share', () => {
   const limits = createInFlightLimits(100)
   const [one, two] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000)]
   one.begin(40)
@@ -53,7 +53,7 @@ test('on a crowded process a lane is held to an equal part', () => {
   expect(two.available()).toBe(30)
 })
 
-test('a lane held to its part goes on when the parts have grown, though none of its own messages has ended', () => {
+test('a lane limited to its share goes on when the shares have grown, though none of its own messages has ended', () => {
   const limits = createInFlightLimits(100)
   let told = 0
   const one = laneIn(limits, 1_000, 1_000, () => (told += 1))
@@ -83,7 +83,7 @@ function takers(limits: ReturnType<typeof createInFlightLimits>, count: number) 
   return { took, lanes }
 }
 
-test('room that comes free goes to the lane that has waited longest, not back to the one that had it', () => {
+test('freed room goes to the lane that has waited longest, not back to the one that had it', () => {
   const { took, lanes } = takers(createInFlightLimits(2), 4)
   for (const { take } of lanes) take()
   expect(took).toEqual([0, 1])
@@ -106,7 +106,7 @@ test.each([
   expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(1)
 })
 
-test('a lane that waits has its equal part kept for it, until it wants nothing more', () => {
+test('a waiting lane has its equal share reserved, until it wants nothing more', () => {
   const limits = createInFlightLimits(100)
   const [one, two] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000)]
   const three = laneIn(limits, 1_000, 1_000, () => void three.available())
@@ -119,7 +119,7 @@ test('a lane that waits has its equal part kept for it, until it wants nothing m
   expect(one.available()).toBe(20)
 })
 
-test('asking what keeps a lane from having more does not make it one that waits', () => {
+test('asking what bounds a lane does not make it wait', () => {
   const limits = createInFlightLimits(100)
   let told = 0
   const [one, idle] = [laneIn(limits, 1_000, 1_000), laneIn(limits, 1_000, 1_000, () => (told += 1))]
@@ -130,7 +130,7 @@ test('asking what keeps a lane from having more does not make it one that waits'
   expect(one.available()).toBe(30)
 })
 
-test('all lanes that wait go on when everything ends at once', () => {
+test('all waiting lanes go on when everything ends at once', () => {
   const limits = createInFlightLimits(100)
   const told = new Set<number>()
   const greedy = laneIn(limits, 1_000, 1_000)

@@ -34,7 +34,7 @@ const list = (sections: object[], more: object = {}) => ({
 })
 
 describe('a flow', () => {
-  test('is kept as it is, with the version that WhatsApp wants and what its first screen is given', () => {
+  test('is kept unchanged, with the version that WhatsApp requires and the data of its first screen', () => {
     const payload = { screen: 'TIMES', data: { days: ['Monday', 'Tuesday'], open: true, nested: { a: 1 } } }
     const content = read(flow({ flow_action: 'navigate', flow_action_payload: payload, mode: 'draft' }))
     expect(content).toMatchObject({
@@ -71,12 +71,12 @@ describe('a flow', () => {
 })
 
 describe('products', () => {
-  test('one may come without a text, and then its id is what is read', () => {
+  test('one may come without a text, and then its id is the text', () => {
     const content = read({ type: 'product', action: { catalog_id: '1', product_retailer_id: 'shoe-42' } })
     expect(textOf(content)).toBe('shoe-42')
   })
 
-  test('thirty in one message pass, and ten sections', () => {
+  test('thirty in one message and ten sections are accepted', () => {
     read(list([{ product_items: items(30) }]))
     read(list(Array.from({ length: 10 }, (_, i) => ({ title: `Section ${i}`, product_items: items(3) }))))
   })

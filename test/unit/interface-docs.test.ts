@@ -18,7 +18,7 @@ test('every route has its section, and every section its route', () => {
   expect(documented.sort()).toEqual(served.map((name) => name.replaceAll(/:(\w+)/g, '{$1}')).sort())
 })
 
-test('what is shown as JSON under a route is an answer of it, or a request', () => {
+test('the JSON shown under a route is a valid answer or request of it', () => {
   let shown = 0
   const unfit: string[] = []
   for (const section of pages.flatMap(({ text }) => text.split(/^(?=## )/m))) {
@@ -41,7 +41,7 @@ test('what is shown as JSON under a route is an answer of it, or a request', () 
   expect(shown).toBeGreaterThan(10)
 })
 
-test('every address that a page names is in the table', () => {
+test('every address on a page is in the table', () => {
   const addresses = served.map((endpoint) => {
     const [method = '', path = ''] = endpoint.split(' ')
     return { method, path, first: path.split('/')[1], pattern: new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`) }
@@ -70,7 +70,7 @@ test('every address that a page names is in the table', () => {
   expect(isWrong(undefined, '/admin/queues')).toBe(true)
 })
 
-test('every error code is in the table of the page, with its status, and no other', () => {
+test('the error table of the page has exactly the error codes, with their statuses', () => {
   const rows = tableUnder(readPage('docs/reference/errors.md'), 'Codes').filter(([, code]) => code?.startsWith('`'))
   const documented = rows.flatMap(([status, codes = '']) =>
     Array.from(codes.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),

@@ -26,7 +26,7 @@ const valuesOf = (value: unknown): number => {
   return 1 + Math.max(0, inside.length - 1) + inside.reduce((sum: number, each) => sum + valuesOf(each), 0)
 }
 
-test('depth and values are those of the parsed JSON, whatever its texts hold', () => {
+test('depth and values are those of the parsed JSON, whatever its texts contain', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(3), (json, space) => {
       const value = [json, 'a \\ " , [ { : text']
@@ -41,7 +41,7 @@ test('depth and values are those of the parsed JSON, whatever its texts hold', (
   )
 })
 
-test('names that were made to have one sum of their characters count as different ones', () => {
+test('names with colliding hashes count as different names', () => {
   // `Aa` and `BB` are the same under the hash that many programs use.
   const names = Array.from({ length: 4_096 }, (_, n) =>
     Array.from({ length: 12 }, (_bit, at) => ((n >> at) % 2 === 0 ? 'Aa' : 'BB')).join(''),

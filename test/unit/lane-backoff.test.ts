@@ -3,27 +3,27 @@ import { describe, expect, test } from 'vitest'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
 import { silentLog } from '../support/app.ts'
 
-describe('Answers that prove nothing', () => {
+describe('answers that prove nothing', () => {
   test('are an outage once there are five in a row', () => {
     const trouble = createLaneBackoff(silentLog)
     expect(Array.from({ length: 6 }, () => trouble.isOutage(1))).toEqual([false, false, false, false, true, true])
   })
 
-  test('are forgotten once the provider has answered in order', () => {
+  test('are forgotten once the provider has answered properly', () => {
     const trouble = createLaneBackoff(silentLog)
     for (let n = 0; n < 4; n += 1) trouble.isOutage(1)
     trouble.over(1)
     expect(trouble.isOutage(1)).toBe(false)
   })
 
-  test('are counted for each lane by itself', () => {
+  test('are counted separately for each lane', () => {
     const trouble = createLaneBackoff(silentLog)
     for (let n = 0; n < 5; n += 1) trouble.isOutage(1)
     expect(trouble.isOutage(2)).toBe(false)
   })
 })
 
-test('a lane that waits as its provider asks is in the log once for that wait, with its code and a masked sentence', () => {
+test("a lane waiting at its provider's request is logged once for that wait, with its code and a masked sentence", () => {
   const lines: unknown[] = []
   const log = pino({ level: 'info' }, { write: (text) => lines.push(JSON.parse(text)) })
   const trouble = createLaneBackoff(log)

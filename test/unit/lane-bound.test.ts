@@ -42,7 +42,7 @@ describe('the room of a lane', () => {
     return inFlightLimit
   }
 
-  test('tells how long answers took, and that the lane is bound by them when all of it is used', () => {
+  test('shows how long answers took, and that answer time bounds the lane when all of it is used', () => {
     const inFlightLimit = answering(
       createInFlightLimits(6_000).add(() => {}),
       300,
@@ -57,7 +57,7 @@ describe('the room of a lane', () => {
     expect(inFlightLimit.bound(performance.now() + 3_600_000)).toBe('pace')
   })
 
-  test('is bound by what the worker may have in flight, alone and beside others', () => {
+  test("is bound by the worker's limit of messages in flight, alone and beside others", () => {
     const limits = createInFlightLimits(100)
     const [one, two] = [
       answering(
@@ -83,7 +83,7 @@ const worker = (id: string, serves: ServedLane[]): KnownWorker => ({
 })
 
 describe('several workers', () => {
-  test('have together in flight what each has, and answers are as slow as those of the slowest', () => {
+  test('have their messages in flight added up, and the answer times of the slowest', () => {
     const served = servedLanes([
       worker('a', [{ lane: 1, inFlight: 3, p50Ms: 200, p99Ms: 900, bound: 'memory' }]),
       worker('b', [
@@ -118,11 +118,11 @@ describe('a lane', () => {
     ['whose slots are used up', { isAtPace: true, byWorkers: 'memory' }, 'pace'],
     ['whose worker is full', { byWorkers: 'memory' }, 'memory'],
     ['that nothing holds', {}, 'nothing'],
-  ] as const)('%s is bound by the first that holds', (_about, facts, bound) => {
+  ] as const)('%s is bound by the first bound in order', (_about, facts, bound) => {
     expect(boundOf({ ...busy, ...facts })).toBe(bound)
   })
 
-  test('is told in a sentence of its own, whatever bounds it', () => {
+  test('has a sentence of its own for every bound', () => {
     const sentences = LANE_BOUNDS.map((bound) => boundSentence({ bound, state: 'sending', waiting: 5 }))
     expect(new Set(sentences).size).toBe(LANE_BOUNDS.length)
     expect(boundSentence({ bound: 'nothing', state: 'idle', waiting: 0 })).toBe('No message waits.')
@@ -130,7 +130,7 @@ describe('a lane', () => {
   })
 })
 
-test('the table in docs/guides/operating/scale-out.md has all bounds, in the order in which they are looked for', () => {
+test('the table in docs/guides/operating/scale-out.md has all bounds, in the order of their checks', () => {
   const rows = tableUnder(readPage('docs/guides/operating/scale-out.md'), 'What bounds a lane')
   expect(rows.map(([bound = '']) => bound.replaceAll('`', ''))).toEqual([...LANE_BOUNDS])
 })
@@ -149,7 +149,7 @@ describe('metrics', () => {
       /^laneway_lane_(in_flight|answer_seconds|bound)\{/.test(line),
     )
 
-  test('tell of lanes with work and of lanes that a worker serves, and of answers only where there were some', () => {
+  test('show lanes with work and lanes that a worker serves, and answer times only where there were answers', () => {
     const served = servedLanes([
       worker('a', [
         { lane: 1, inFlight: 3, p50Ms: 200, p99Ms: 900, bound: 'pace' },
@@ -167,7 +167,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('of lanes that share a label add up what is in flight and count what bounds them', () => {
+  test('add up the messages in flight of lanes that share a label, and count their bounds', () => {
     const serves = [1, 2, 3].map(
       (lane): ServedLane => ({ lane, inFlight: 2, p50Ms: lane, p99Ms: lane, bound: 'memory' }),
     )
@@ -184,7 +184,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('say that campaigns wait, whose places are not counted, and not that a lane is bound on which nothing waits', () => {
+  test('show waiting campaigns, whose places are not counted, and no bound for a lane on which nothing waits', () => {
     const served = servedLanes([
       worker(
         'a',
@@ -206,7 +206,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('call no message unconfirmed that a worker has in flight, though it has no job', () => {
+  test('count no message in flight without a job as unconfirmed', () => {
     const served = servedLanes([worker('a', [{ lane: 1, inFlight: 500 }])])
     const lanes = labelled([gauges(1, { inDoubt: 510 }), gauges(2, { inDoubt: 7, active: 3 })], served, String)
     expect([...lanes].map(([lane, { unconfirmed }]) => [lane, unconfirmed])).toEqual([

@@ -59,7 +59,7 @@ test.each([
   ['is paused', { ...EMPTY, isPaused: true }],
   ['is paused, with a job that is due', { ...EMPTY, isPaused: true, dueInMs: 0 }],
   ['is paused, with a job that is soon due', { ...EMPTY, isPaused: true, dueInMs: 5 }],
-])('a lane that %s is read once for each time that it is woken', async (_, answer) => {
+])('a lane that %s is read once each time it is woken', async (_, answer) => {
   const lane = served(() => answer)
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(5_000)
@@ -79,7 +79,7 @@ test('a lane is read again when its next job is due', async () => {
   expect(lane.takes).toHaveLength(2)
 })
 
-test('a lane that waits for something is read once a second, for one message', async () => {
+test('a lane that waits for a reason is read once a second, for one message', async () => {
   const lane = served(() => ({ ...EMPTY, hasMore: true, heldMs: 3_600_000 }))
   lane.loop.wake()
   await vi.advanceTimersByTimeAsync(10_000)
@@ -98,7 +98,7 @@ test('a lane whose Redis is away is read once a second', async () => {
   expect(lane.takes.length).toBeLessThan(12)
 })
 
-test('a lane without room is read when some comes free, and none that comes free makes one read that had room', async () => {
+test('a lane without room is read when some is freed, and a lane that had room is not read for that', async () => {
   let left = 0
   const lane = served(() => EMPTY, { left: () => left })
   lane.loop.wake()
@@ -113,7 +113,7 @@ test('a lane without room is read when some comes free, and none that comes free
   expect(lane.takes).toHaveLength(1)
 })
 
-test('room that comes free makes a lane read no sooner than at the shared tick before its slots do', async () => {
+test('freed room makes a lane read no earlier than at the shared tick before its slots do', async () => {
   let latestAt = 0
   const at: number[] = []
   const lane = served(
@@ -138,7 +138,7 @@ test('room that comes free makes a lane read no sooner than at the shared tick b
   expect((at[1] ?? 0) % 50).toBe(0)
 })
 
-test('lanes that are due at different moments begin together, in one turn of the event loop', async () => {
+test('lanes due at different moments start together, in one turn of the event loop', async () => {
   const moments = new SharedMoments()
   const begun: { lane: number; at: number; turn: number }[] = []
   let turn = 0
@@ -197,7 +197,7 @@ test.each([
   }
 })
 
-test('a single step that is slow makes those after it no smaller', async () => {
+test('a single slow step does not make later ones smaller', async () => {
   let latestAt = 0
   const most: number[] = []
   const lane = served(
@@ -229,7 +229,7 @@ test.each([
   expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
 })
 
-test('a lane whose steps are slow takes what its pace lets out meanwhile, and makes up for what a stall has cost', async () => {
+test('a lane with slow steps takes what its pace allows meanwhile, and makes up for a stall', async () => {
   let latestAt = performance.now()
   const lane = served(
     ({ most }) => {
@@ -249,7 +249,7 @@ test('a lane whose steps are slow takes what its pace lets out meanwhile, and ma
   expect(Math.max(...lane.takes.map(({ most }) => most))).toBeLessThanOrEqual(100)
 })
 
-test('a backlog waits for its turn while others take as many as there may be, and what has just come does not', async () => {
+test('a backlog waits for its turn while as many lanes as allowed are read, and new messages do not', async () => {
   const turns = new TakeTurns()
   const answers = [{ ...EMPTY, hasMore: true }]
   const lane = served(() => answers.shift() ?? EMPTY, { turns })
@@ -265,7 +265,7 @@ test('a backlog waits for its turn while others take as many as there may be, an
   turns.end(500)
 })
 
-test('a step that hangs gives its turn back after two seconds, and only once', async () => {
+test('a hanging step gives its turn back after two seconds, and only once', async () => {
   const turns = new TakeTurns()
   const answers = [{ ...EMPTY, hasMore: true }]
   let hangs = false
@@ -295,7 +295,7 @@ test('a step that hangs gives its turn back after two seconds, and only once', a
   expect(turns.begin(500, () => {})).toBe(false)
 })
 
-test('a lane that is stopped while it waits for its turn holds nobody up', async () => {
+test('a lane that is stopped while it waits for its turn delays nobody', async () => {
   const turns = new TakeTurns()
   const lane = served(() => ({ ...EMPTY, hasMore: true }), { turns })
   expect(turns.begin(500, () => {})).toBe(true)
@@ -322,7 +322,7 @@ test('a lane that is stopped while it is read leaves no timer behind', async () 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a transactional message that comes while a campaign has the next slots is read at once, and only such are', async () => {
+test('a transactional message is read at once while a campaign has the next slots, and only such messages are', async () => {
   let latestAt = 0
   const lane = served(
     () => {
@@ -345,7 +345,7 @@ test('a transactional message that comes while a campaign has the next slots is 
   expect(lane.takes.slice(2)).toEqual([{ most: 16, firstOnly: true, unclaimedSince: 140 }])
 })
 
-test('while campaigns rest, only transactional messages are taken, and campaigns go on after that', async () => {
+test('while campaigns rest, only transactional messages are taken, and campaigns go on afterwards', async () => {
   const lane = served(({ firstOnly }) =>
     firstOnly ? EMPTY : lane.takes.length === 1 ? { ...EMPTY, hasMore: true, campaignsRestMs: 3_000 } : EMPTY,
   )

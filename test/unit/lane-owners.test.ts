@@ -14,7 +14,7 @@ function serversOf(lane: number, workers: readonly string[], servers: number): s
   return workers.filter((worker) => rankInLine(lane, worker, line) < servers)
 }
 
-test('as many workers as are wanted serve each lane, and every worker says the same of who they are', () => {
+test('as many workers as needed serve each lane, and all workers agree which', () => {
   fc.assert(
     fc.property(names, lanes, fc.integer({ min: 1, max: 60 }), (workers, lane, servers) => {
       const found = serversOf(lane, workers, servers)
@@ -24,7 +24,7 @@ test('as many workers as are wanted serve each lane, and every worker says the s
   )
 })
 
-test('a worker that dies leaves every lane with the others that served it, and one that comes takes the place of one', () => {
+test('a worker that dies leaves each lane to its other workers, and a new one replaces one of them', () => {
   fc.assert(
     fc.property(names, lanes, fc.integer({ min: 1, max: 60 }), (workers, lane, servers) => {
       const before = serversOf(lane, workers, servers)
@@ -45,7 +45,7 @@ test('a worker that dies leaves every lane with the others that served it, and o
   )
 })
 
-test('two workers of any number serve each of 10,000 lanes, and none has a fifth more of them than another', () => {
+test('two of any number of workers serve each of 10,000 lanes, and none has over a fifth more of them than another', () => {
   for (const count of [3, 8, 20]) {
     const workers = Array.from({ length: count }, (_, i) => `host-${i % 3}-${4_000 + i}-${(i * 7_919).toString(16)}`)
     const line = lineOf(workers)
@@ -76,7 +76,7 @@ test('while the lanes are few every worker serves every lane', () => {
   expect(serversOfEach(8, 400)).toBe(4)
 })
 
-test('a lane gets the workers that its rate needs, and that what is in flight needs', () => {
+test('a lane gets the workers that its rate and its messages in flight require', () => {
   expect([80, 81, 1_000].map((rate) => serversForRate(rate, 100))).toEqual([1, 2, 13])
   // Two of a hundred each are full: three are wanted, of which each would have 67 in flight and three are still right.
   expect(serversForLoad(100, 2, 100)).toBe(3)
@@ -96,7 +96,7 @@ function duties(count: number, laneCount: number) {
   return { workers, all, know, pass: (ms: number): number => (now += ms) }
 }
 
-test('before it knows of others a worker serves everything, and what does not name itself teaches it nothing', () => {
+test('a worker that knows of no others serves every lane, and an empty list changes nothing', () => {
   const assignment = createLaneAssignment({ self: 'me', maxInFlight: 100 })
   expect(assignment.isMine(7)).toBe(true)
   assignment.know(['a', 'b', 'c'], 10_000)
@@ -104,7 +104,7 @@ test('before it knows of others a worker serves everything, and what does not na
   expect(assignment.isMine(7)).toBe(true)
 })
 
-test('a lane in need is served by as many as it needs for as long as somebody says so', () => {
+test('a lane in need is served by as many as it needs while that is reported', () => {
   const { all, pass } = duties(8, 10_000)
   const serving = () => all.filter((assignment) => assignment.isMine(7))
   expect(serving()).toHaveLength(2)
@@ -129,7 +129,7 @@ test('a lane in need is served by as many as it needs for as long as somebody sa
   expect(serving()).toHaveLength(2)
 })
 
-test('a lane that is for others now is closed once they have had the time to open it, and not when it comes back', () => {
+test('a lane given to others is closed once they have had the time to open it, unless it comes back', () => {
   const { workers, all, know, pass } = duties(8, 10_000)
   const [leaving = ''] = workers
   const rest = workers.slice(1)

@@ -14,7 +14,7 @@ test('a minute of a full lane holds at least 98.5 % of the rate', () => {
   )
 })
 
-test('ten seconds are whole windows, each as long as so many gaps, or slots are never closer than a gap', () => {
+test('ten seconds are whole windows, each as long as its gaps, or slots are never closer than a gap', () => {
   fc.assert(
     fc.property(rates, (rate) => {
       const { window, gapUs, closestUs } = paceOf(rate)
@@ -26,7 +26,7 @@ test('ten seconds are whole windows, each as long as so many gaps, or slots are 
   )
 })
 
-test('from 500 a second on no second holds more than 1.05 times the rate, as late as requests may be', () => {
+test('from 500 a second on no second has more than 1.05 times the rate, however late requests may be', () => {
   fc.assert(
     fc.property(fc.integer({ min: 500, max: 4_999 }), (rate) => {
       const { closestUs, lateMs } = paceOf(rate)
@@ -35,7 +35,7 @@ test('from 500 a second on no second holds more than 1.05 times the rate, as lat
   )
 })
 
-test('a lane of 1,000 a second sends at least 997 of them when nothing stalls, and makes up for a stall of 0.2 s', () => {
+test('a lane of 1,000 a second sends at least 997 of them without stalls, and makes up for a stall of 0.2 s', () => {
   const { gapUs, closestUs, window } = paceOf(1_000)
   expect(1_000_000 / gapUs).toBeGreaterThan(997)
   expect(window * (gapUs - closestUs)).toBeGreaterThan(200_000)

@@ -68,7 +68,7 @@ async function leave(messages: readonly [name: string, of: MessageClass, inMs: n
   return left
 }
 
-test('messages leave in the order in which they were claimed, none before its slot', async () => {
+test('messages leave in the order of their claims, none before its slot', async () => {
   const order = await leave([
     ['a', 'campaign', 5],
     ['b', 'campaign', 15],
@@ -77,7 +77,7 @@ test('messages leave in the order in which they were claimed, none before its sl
   expect(order).toEqual(['a', 'b', 'c'])
 })
 
-test('a transactional message leaves in the first slot that a campaign has, and the campaign loses none', async () => {
+test('a transactional message leaves in the first slot of a campaign, and the campaign loses none', async () => {
   const order = await leave([
     ['a', 'campaign', 10],
     ['b', 'campaign', 20],
@@ -109,7 +109,7 @@ test('a message that could not leave in its turn leaves in the same slot, and th
   expect([(await next).slot, slots.latest()]).toEqual([later, later.name])
 })
 
-test('what is recalled has no slot, and what comes after it leaves as ever', async () => {
+test('a recalled message has no slot, and later ones leave as usual', async () => {
   const { slots, wait } = lane()
   const waiting = [wait('campaign', slotIn(10_000)), wait('transactional', slotIn(20_000))]
   slots.recall()
@@ -118,7 +118,7 @@ test('what is recalled has no slot, and what comes after it leaves as ever', asy
   expect((await wait('campaign', next)).slot).toBe(next)
 })
 
-describe('a lane that this worker serves alone', () => {
+describe('a lane served by this worker alone', () => {
   test('uses slots that have passed, at once after a stall', async () => {
     const { wait } = lane()
     const slots = [slotIn(5), slotIn(20), slotIn(35), slotIn(50)]
@@ -129,7 +129,7 @@ describe('a lane that this worker serves alone', () => {
     expect(left === 'too late' ? left : left.map(({ slot }) => slot)).toEqual(slots)
   })
 
-  test('lets no more go than a second may hold, however many slots have passed', async () => {
+  test('sends no more than a second may hold, however many slots have passed', async () => {
     vi.useFakeTimers()
     const { wait } = lane()
     const pace = paceOf(10)
@@ -147,12 +147,12 @@ describe('a lane that this worker serves alone', () => {
   })
 })
 
-describe('a lane that other workers serve as well', () => {
+describe('a lane served by other workers as well', () => {
   test.each([
     ['were found', 1],
     ['could not be had', 0],
   ])(
-    'what comes after a recall leaves in its own slot, though others were asked for before it and %s',
+    'a message after a recall leaves in its own slot, though others were requested before it and %s',
     async (_how, count) => {
       const asked = gate()
       const answer = gate()
@@ -176,7 +176,7 @@ describe('a lane that other workers serve as well', () => {
     },
   )
 
-  test('keeps the slots of what comes after a recall while others leave, though others were asked for before it', async () => {
+  test('keeps the slots of messages after a recall while others leave, though others were requested before it', async () => {
     const asked = gate()
     const answer = gate()
     const { slots, wait } = lane({
@@ -199,7 +199,7 @@ describe('a lane that other workers serve as well', () => {
     expect((await leaving[1])?.slot).toBe(later)
   })
 
-  test('asks for other slots in place of missed ones together, and only as many messages wait for them', async () => {
+  test('requests slots in place of missed ones together, and only for as many as wait for them', async () => {
     const asked: string[][] = []
     const [one, two, three] = [slotIn(-200_000, true), slotIn(-190_000, true), slotIn(60, true)]
     const other = slotIn(120, true)
@@ -217,7 +217,7 @@ describe('a lane that other workers serve as well', () => {
     expect(asked).toEqual([[one.name, two.name]])
   })
 
-  test('gives more time to a worker that loses slots again and again, so that it sends in the end', async () => {
+  test('gives more time to a worker that keeps losing slots, so that it sends in the end', async () => {
     vi.useFakeTimers()
     let exchanges = 0
     const { wait } = lane({
@@ -255,7 +255,7 @@ describe('a lane that other workers serve as well', () => {
   })
 })
 
-describe('messages that leave later than the answer is good for whether they are wanted', () => {
+describe('messages that leave after their check has expired', () => {
   /** A lane whose messages are asked about: each answer is good for so long. */
   function askedLane(answerMs: (message: string) => number | 'no' | 'away') {
     const asked: string[][] = []
@@ -270,7 +270,7 @@ describe('messages that leave later than the answer is good for whether they are
     return { ...lane({ checkAgain: answersOf }), asked }
   }
 
-  test('are asked about in one step, before their slots come, and leave in them', async () => {
+  test('are checked again in one step, before their slots, and leave in them', async () => {
     const { wait, asked } = askedLane(() => 60_000)
     const askedAt = performance.now()
     const wantedUntil = deadlineIn(70)
@@ -281,7 +281,7 @@ describe('messages that leave later than the answer is good for whether they are
     expect(performance.now() - askedAt).toBeGreaterThanOrEqual(98)
   })
 
-  test('are asked about in one step when they are late, and keep their order', async () => {
+  test('are checked again in one step when they are late, and keep their order', async () => {
     const { wait, asked } = askedLane(() => 60_000)
     const order: string[] = []
     const waiting = ['a', 'b', 'c'].map(async (message, n) => {
@@ -292,7 +292,7 @@ describe('messages that leave later than the answer is good for whether they are
     expect([asked, order]).toEqual([[['a', 'b', 'c']], ['a', 'b', 'c']])
   })
 
-  test('go back with the reason when they are not wanted, and the others leave', async () => {
+  test('go back with the reason when the check fails, and the others leave', async () => {
     const { wait } = askedLane((message) => (message === 'b' ? 'no' : 60_000))
     const left = await Promise.all(
       ['a', 'b', 'c'].map((message, n) => wait('campaign', slotIn(n), { message, wantedUntil: OVER })),
@@ -301,18 +301,18 @@ describe('messages that leave later than the answer is good for whether they are
     expect([left[0]?.slot, left[2]?.slot].every(Boolean)).toBe(true)
   })
 
-  test('go back when nobody can say', async () => {
+  test('go back when the check cannot be made', async () => {
     const { wait } = askedLane(() => 'away')
     expect(await wait('campaign', slotIn(0), { wantedUntil: OVER })).toEqual({ problem: undefined })
   })
 
-  test('go back when the second answer is over as well, so that nobody asks for ever', async () => {
+  test('go back when the second check has expired as well, so that checks do not repeat forever', async () => {
     const { wait, asked } = askedLane(() => -1)
     expect(await wait('campaign', slotIn(0), { message: 'a', wantedUntil: OVER })).toEqual(BACK)
     expect(asked).toEqual([['a'], ['a']])
   })
 
-  test('do not keep what comes after them, and need not be asked about, from leaving meanwhile', async () => {
+  test('do not stop later messages, which need no check, from leaving meanwhile', async () => {
     const asked = gate()
     const answer = gate()
     const { wait } = lane({
@@ -330,7 +330,7 @@ describe('messages that leave later than the answer is good for whether they are
     expect((await doubtful).slot).toBe(second)
   })
 
-  test('are not sent after a recall that came while they were asked about', async () => {
+  test('are not sent after a recall during their check', async () => {
     const asked = gate()
     const answer = gate()
     const { slots, wait } = lane({
@@ -347,7 +347,7 @@ describe('messages that leave later than the answer is good for whether they are
     expect((await waiting).slot).toBeUndefined()
   })
 
-  test('of a machine that was suspended are asked about, although its timers stood still', async () => {
+  test('are checked again on a machine that was suspended, although its timers stood still', async () => {
     const { wait, asked } = askedLane(() => 'no')
     const real = Date.now
     const waiting = wait('campaign', slotIn(50), { wantedUntil: deadlineIn(5_000) })
@@ -361,7 +361,7 @@ describe('messages that leave later than the answer is good for whether they are
   })
 })
 
-test('nothing leaves once its claim is over, also by the wall clock alone', async () => {
+test('nothing leaves once its claim has expired, even by the wall clock alone', async () => {
   const { wait } = lane()
   expect(await wait('campaign', slotIn(0), { until: OVER })).toEqual(BACK)
   const real = Date.now
@@ -374,7 +374,7 @@ test('nothing leaves once its claim is over, also by the wall clock alone', asyn
   }
 })
 
-test('a request has as long to leave as its claim and its answer are good for, and on a shared lane as its pace says', async () => {
+test('a request may leave as long as its claim and its check are valid, and on a shared lane as its pace allows', async () => {
   // Each is good for longer than a machine stands still.
   const shared = slotIn(20, true)
   const pace = { ...PACE, lateMs: 60_000 }
@@ -385,7 +385,7 @@ test('a request has as long to leave as its claim and its answer are good for, a
   expect(await lane().wait('campaign', slotIn(0), { wantedUntil })).toMatchObject({ leaveBy: wantedUntil.steadyMs })
 })
 
-test('a message that its lane holds back goes back when its claim is over', async () => {
+test('a message that its lane holds back goes back when its claim has expired', async () => {
   vi.useFakeTimers()
   const { waitOnly } = lane()
   const begin = (validMs: number) => waitOnly({ until: deadlineIn(validMs) }, slotIn(0), paceOf(10))
@@ -397,7 +397,7 @@ test('a message that its lane holds back goes back when its claim is over', asyn
   expect(await held).toEqual(BACK)
 })
 
-test('while as many as a second may hold wait for their connections, no other one goes', async () => {
+test('no other request starts while as many as a second may hold wait for their connections', async () => {
   vi.useFakeTimers()
   const { waitOnly } = lane()
   const begin = () => waitOnly({}, slotIn(0), paceOf(10))
@@ -433,14 +433,14 @@ describe('when the clock of Redis is set back by a minute', () => {
     }
   }
 
-  test('what waits for slots of before goes back to its lane', async () => {
+  test('messages waiting for earlier slots go back to their lane', async () => {
     const { claim, setBack } = world()
     const waiting = [claim('transactional', 10), claim('campaign', 20), claim('campaign', 30)]
     setBack()
     expect(await Promise.all(waiting)).toEqual([BACK, BACK, BACK])
   })
 
-  test('as many leave as were claimed after it, those first that were claimed before', async () => {
+  test('as many leave as were claimed after it, those claimed before it first', async () => {
     const { claim, setBack } = world()
     const before = [claim('campaign', 10), claim('campaign', 20)]
     setBack()
@@ -450,7 +450,7 @@ describe('when the clock of Redis is set back by a minute', () => {
     expect((await claim('campaign', 5)).slot).toBeDefined()
   })
 
-  test('its lane does not take a slot of before for its latest', async () => {
+  test('its lane does not count an earlier slot as its latest', async () => {
     const { claim, setBack, slots } = world()
     setBack()
     const left = claim('campaign', 10)
@@ -466,7 +466,7 @@ test.each([
   ['five ms', 500, 15],
   ['a tenth of what a request may be late', 20, 14],
   ['one ms, where none is late', Number.POSITIVE_INFINITY, 14],
-])('slots of all lanes that come within a tick are left in at its end: %s', async (_, lateMs, tickAt) => {
+])('slots of all lanes within a tick are used at its end: %s', async (_, lateMs, tickAt) => {
   vi.useFakeTimers()
   await vi.advanceTimersByTimeAsync(60 - (performance.now() % 60))
   const begunAt = performance.now()

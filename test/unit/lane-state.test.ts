@@ -81,14 +81,14 @@ describe('a lane', () => {
     expect(laneState({ ...idle, ...facts })).toMatchObject(said)
   })
 
-  test('needs as long as its pace says', () => {
+  test('needs as long as its pace gives', () => {
     expect(drainSeconds({ waiting: 0, rate: 80 })).toBeNull()
     expect(drainSeconds({ waiting: 81, rate: 80 })).toBe(2)
     expect(drainSeconds({ waiting: 5, rate: 0.1 })).toBe(50)
     expect(drainSeconds({ waiting: 5, rate: 0 })).toBeNull()
   })
 
-  test('in trouble comes first, then the one whose messages wait longest', () => {
+  test('in trouble is listed first, then the one whose messages wait longest', () => {
     const lanes = LANE_STATES.map((state, i) => ({ sender: i, state, oldest_s: null }))
     expect([...lanes].reverse().sort(byTrouble)).toEqual(lanes)
     const [a, b] = [
@@ -100,7 +100,7 @@ describe('a lane', () => {
   })
 })
 
-test('the time that is left is told at the rate at which a lane sends, not at the pace that it may have', () => {
+test('the time left is computed from the rate at which a lane sends, not from its pace', () => {
   const now = Date.parse('2026-11-23T10:00:00Z')
   const lane = {
     state: 'sending' as const,

@@ -25,7 +25,7 @@ describe('a line of steps', () => {
     expect(ran).toEqual(['a', 'b', 'c'])
   })
 
-  test('lets nothing overtake when the delay becomes shorter', () => {
+  test('lets no step overtake another when the delay becomes shorter', () => {
     const ran: string[] = []
     let ms = 5
     const line = createDelayLine(() => ms)
@@ -39,7 +39,7 @@ describe('a line of steps', () => {
     expect(ran).toEqual(['a', 'b', 'c'])
   })
 
-  test('drops what waits when it is stopped', () => {
+  test('drops waiting steps when it is stopped', () => {
     const ran: string[] = []
     const line = createDelayLine(() => 5)
     line.add(() => ran.push('a'))
@@ -80,7 +80,7 @@ describe('a proxy in front of a server', () => {
     return text
   }
 
-  test('an answer is so late', async () => {
+  test('an answer comes after the delay', async () => {
     const client = await talk(() => LATE_MS)
     const begun = performance.now()
     client.write('ping')
@@ -88,7 +88,7 @@ describe('a proxy in front of a server', () => {
     expect(performance.now() - begun).toBeGreaterThanOrEqual(LATE_MS)
   })
 
-  test('a thousand answers come in order and not one delay after the other', async () => {
+  test('a thousand answers come in order, and their delays overlap', async () => {
     // So late that one after the other they take a minute, which together they do not on any machine.
     const lateMs = 600
     const client = await talk(() => lateMs)
@@ -104,14 +104,14 @@ describe('a proxy in front of a server', () => {
     expect(performance.now() - begun).toBeLessThan((sent.length / 10) * lateMs)
   })
 
-  test('what is on its way arrives before the end does', async () => {
+  test('what was sent arrives before the end of the connection does', async () => {
     const client = await talk(() => LATE_MS)
     const coming = received(client, 4)
     client.end('last')
     expect(await coming).toBe('last')
   })
 
-  test('many megabytes come whole', async () => {
+  test('many megabytes arrive complete', async () => {
     const client = await talk(() => 1)
     const text = '0123456789abcdef'.repeat(500_000)
     const coming = received(client, text.length)

@@ -26,7 +26,7 @@ test('an error is logged without the command that failed', () => {
   expect(logged).toMatchObject({ stack: expect.stringContaining('caused by: Error: maxmemory') })
 })
 
-test('the log writes its errors that way', () => {
+test('the log uses that format for its errors', () => {
   const log = createLog({ logLevel: 'info' }, 'test')
   expect(Reflect.get(log, pino.symbols.serializersSym)).toMatchObject({ err: loggedError })
 })
@@ -58,7 +58,7 @@ const linesOf = (output: string) =>
     .filter((line) => line !== '')
     .map((line) => loggedLine.parse(JSON.parse(line)))
 
-test('a reader that stands still holds nothing up; lines are dropped and counted, none is cut', async () => {
+test('a reader that stops delays nothing; lines are dropped and counted, and none is cut', async () => {
   const child = run(busy('done(); setInterval(() => undefined, 100)'))
   child.stdout?.pause()
   const stood = watchStandstills()
@@ -98,7 +98,7 @@ test('a process ends in time, with its exit code, while nobody reads its log', a
 test.each([
   ['process.exit(4)', 4],
   ["setTimeout(() => { throw new Error('uncaught') })", 1],
-])('what was logged before %s is read to its end by a reader that is slow', async (end, exitCode) => {
+])('everything logged before %s reaches a slow reader', async (end, exitCode) => {
   const child = run(`
     import { createLog } from './dist/kernel/log.js'
     const log = createLog({ logLevel: 'info' }, 'test')

@@ -145,7 +145,7 @@ function cardWrongs(
   ]
 }
 
-test('components that match have no faults, in whatever order they come', () => {
+test('components that match have no faults, in any order', () => {
   fc.assert(
     fc.property(matchedTemplate, ({ definition, components }) => {
       expect(faultsOf(definition, components)).toEqual([])
@@ -166,7 +166,7 @@ test('whatever is filled in, no variable of the body is left in the text', () =>
   )
 })
 
-test('any one thing done wrong is a fault at the place where it was done', () => {
+test('any single mistake is a fault at the place where it was made', () => {
   fc.assert(
     fc.property(matchedTemplate, ({ definition, components }) => {
       for (const { what, components: wrong, path, inside } of wrongs(components, 'template.components')) {

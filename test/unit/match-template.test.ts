@@ -184,7 +184,7 @@ describe('a component', () => {
     expect(faultsOf(raw, [component])).toEqual([{ path: `${at}[0]`, message }])
   })
 
-  test.each(['FOOTER', 'BUTTONS', 'constructor'])('of type %s is a fault, none takes it', (type) => {
+  test.each(['FOOTER', 'BUTTONS', 'constructor'])('of type %s is a fault, as no template takes it', (type) => {
     const kinds = '"HEADER", "BODY", "BUTTON", "CAROUSEL" or "LIMITED_TIME_OFFER"'
     const message = `expected ${kinds}, got "${type.toUpperCase()}"`
     expect(faultsOf(plainHello, [{ type }])).toEqual([{ path: `${at}[0].type`, message }])
@@ -249,11 +249,11 @@ describe('a component', () => {
       `${at}[1]`,
       'expected no component for button 0: it is SPM and has nothing to fill in',
     ],
-  ])('is judged by what its kind takes: %s', (_, raw, components, path, message) => {
+  ])('is checked by the rules of its kind: %s', (_, raw, components, path, message) => {
     expect(faultsOf(raw, components)).toEqual([{ path, message: expect.stringContaining(message) }])
   })
 
-  test('of a template that cannot be filled in is not looked at: the template is the fault', () => {
+  test('of a template that cannot be filled in is not checked: the template is the fault', () => {
     const raw = { ...plainHello, components: [{ type: 'BUTTONS', buttons: [{ type: 'ORDER_DETAILS' }] }] }
     const message = 'the template cannot be sent: it has a button that Laneway cannot fill in: ORDER_DETAILS'
     expect(faultsOf(raw, [body(text('a'))])).toEqual([{ path: 'template.name', message }])
@@ -286,12 +286,12 @@ describe('text parameters', () => {
     expect(bodyWith(...parameters)).toEqual([{ path: at, message }])
   })
 
-  test('left out altogether are as good as none', () => {
+  test('left out altogether count as none', () => {
     const components = replaced<object>(matching.order_update, 1, { type: 'BODY' })
     expect(faultsOf(orderUpdate, components)).toEqual([{ path: at, message: 'expected 2 parameters, got none' }])
   })
 
-  test('where the text has no variable are a fault', () => {
+  test('are a fault when the text has no variable', () => {
     expect(faultsOf(plainHello, [body(text('a'))])).toEqual([
       { path: 'template.components[0].parameters', message: 'expected no parameters, got 1' },
     ])
@@ -338,7 +338,7 @@ describe('text parameters', () => {
     ])
   })
 
-  test('of the wrong number are judged each for itself, too', () => {
+  test('in the wrong number are still checked one by one', () => {
     expect(bodyWith(text(''), text('b'), text('\n'))).toEqual([
       { path: at, message: 'expected 2 parameters, got 3' },
       { path: `${at}[0].text`, message: 'at least 1 character, got 0' },
@@ -346,7 +346,7 @@ describe('text parameters', () => {
     ])
   })
 
-  test('make a text too long only beyond its limit with everything filled in', () => {
+  test('make a text too long only when it exceeds the limit completely filled in', () => {
     const headerWith = (length: number) =>
       faultsOf(orderUpdate, replaced<object>(matching.order_update, 0, header(text('x'.repeat(length)))))
     expect(headerWith(60 - 'Order '.length)).toEqual([])
@@ -403,7 +403,7 @@ describe('named parameters', () => {
     expect(bodyWith(...parameters)).toEqual(faults.map(([path, message]) => ({ path: `${at}${path}`, message })))
   })
 
-  test('fill every place of their variable when the length is counted', () => {
+  test('count in the length at every place of their variable', () => {
     const fixed = 'Your table at  is booked for d. See you at !'.length
     const place = (length: number) => bodyWith(named('day', 'd'), named('place', 'x'.repeat(length)))
     expect(place((1024 - fixed) / 2)).toEqual([])
@@ -412,7 +412,7 @@ describe('named parameters', () => {
     ])
   })
 
-  test('where the text has no variable are a fault', () => {
+  test('are a fault when the text has no variable', () => {
     const raw = { ...plainHello, parameter_format: 'NAMED' }
     expect(faultsOf(raw, [body(named('a', 'b'))])).toEqual([
       { path: 'template.components[0].parameters', message: 'expected no parameters, got 1' },
@@ -496,7 +496,7 @@ describe('a button', () => {
       [text('x'.repeat(2001 - 'https://shop.example/track/'.length))],
       'at most 2000 characters with the parameters filled in, got 2001',
     ],
-  ])('to a URL with a variable has one text%s (%#)', (path, parameters, message) => {
+  ])('to a URL with a variable needs exactly one text%s (%#)', (path, parameters, message) => {
     expect(urlWith(button('URL', 0, ...parameters))).toEqual([{ path: `${at}${path}`, message }])
   })
 
@@ -510,7 +510,7 @@ describe('a button', () => {
       [{ type: 'coupon_code', coupon_code: 'x'.repeat(16) }],
       'at most 15 characters, got 16',
     ],
-  ])('to copy a code has one coupon%s (%#)', (path, parameters, message) => {
+  ])('to copy a code needs exactly one coupon%s (%#)', (path, parameters, message) => {
     const components = replaced<object>(matching.flash_sale, 3, button('COPY_CODE', 1, ...parameters))
     expect(faultsOf(flashSale, components)).toEqual([{ path: `template.components[3]${path}`, message }])
   })
@@ -532,7 +532,7 @@ describe('a button', () => {
     expect(faultsOf(orderUpdate, components)).toEqual([{ path: `template.components[3]${path}`, message }])
   })
 
-  test('to call somebody, or to a static URL, takes no component', () => {
+  test('to call somebody, or to a static URL, accepts no component', () => {
     const message = (kind: string) => `expected no component for button 0: it is ${kind} and has nothing to fill in`
     expect(faultsOf(invoice, [...matching.invoice, button('PHONE_NUMBER', 0)])).toEqual([
       { path: 'template.components[3]', message: message('PHONE_NUMBER') },
@@ -607,7 +607,7 @@ describe('a carousel', () => {
     expect(cardsOf(...cards)).toEqual(faults.map(([path, message]) => ({ path: `${at}${path}`, message })))
   })
 
-  test('has its cards judged like a template each, under their own paths', () => {
+  test('has each card checked like a template, under its own path', () => {
     const cards = [card(0, header(file('video', 'a.mp4')), body(text('a'), text('b'))), { card_index: 1 }]
     const because = (slot: string, why: string) => `a ${slot} component is missing: ${why}`
     expect(cardsOf(...cards)).toEqual([
@@ -620,7 +620,7 @@ describe('a carousel', () => {
     ])
   })
 
-  test('has no carousel inside its cards', () => {
+  test('may have no carousel inside its cards', () => {
     expect(cardsOf(good(0), card(1, ...cardComponents, { type: 'CAROUSEL' }))).toEqual([
       {
         path: `${at}[1].components[3]`,
@@ -629,7 +629,7 @@ describe('a carousel', () => {
     ])
   })
 
-  test('has shorter texts on its cards', () => {
+  test('has lower limits for texts on its cards', () => {
     const fixed = 'Only  today'.length
     const first = (length: number) => card(0, ...replaced<object>(cardComponents, 1, body(text('x'.repeat(length)))))
     expect(cardsOf(first(160 - fixed), good(1))).toEqual([])
@@ -642,7 +642,7 @@ describe('a carousel', () => {
   })
 })
 
-test('every fault of a message comes in one answer', () => {
+test('all faults of a message are returned at once', () => {
   const components = [
     header(text('a'), text('b')),
     body(text('a\nb'), file('image', 'a.png'), text('c')),

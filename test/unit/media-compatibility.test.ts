@@ -45,7 +45,7 @@ test('an empty file cannot be sent', () => {
   expect(compatibilityOf('image/png', 0)).toEqual({ compatible: false, reason: 'The file is empty.' })
 })
 
-test('the reason names the type, the limit and what is too much', () => {
+test('the reason names the type, the limit and the excess', () => {
   const { reason } = compatibilityOf('image/png', 5 * MB + 1)
   expect(reason).toBe('Too large with 5.1 MB: files of type image/png are sent as image, at most 5 MB.')
   expect(compatibilityOf('image/png', 10).reason).toBe(

@@ -20,6 +20,6 @@ test.each([
   expect(classOfBody(templateBody(), category)).toBe(expected)
 })
 
-test('a template of unknown category is campaign: it must overtake nothing and repeat nothing', () => {
+test('a template of unknown category is of class campaign: it overtakes nothing and repeats nothing', () => {
   expect(classOfBody(templateBody())).toBe('campaign')
 })

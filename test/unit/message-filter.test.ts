@@ -5,7 +5,7 @@ import { listedReceived } from '../../src/messages/lookup/message-document.ts'
 import { directionsOf, matches } from '../../src/messages/lookup/message-filter.ts'
 import { LETTERS, STATES, shownState } from '../../src/model/messages/lifecycle.ts'
 
-test.each(STATES)('a search for %s asks for the letters of exactly the states that are shown so', (wanted) => {
+test.each(STATES)('a search for %s uses the letters of exactly the states that are shown that way', (wanted) => {
   const { once, repeated } = lettersOf(wanted)
   for (const [repeats, letters] of [
     [0, once],
@@ -20,7 +20,7 @@ test.each(STATES)('a search for %s asks for the letters of exactly the states th
   }
 })
 
-test('a filter that only messages of one direction have leaves the other out', () => {
+test('a filter that applies to one direction only excludes the other', () => {
   expect(directionsOf({})).toEqual({ outbound: true, inbound: true })
   expect(directionsOf({ from: '491700000001' })).toEqual({ outbound: false, inbound: true })
   expect(directionsOf({ state: 'delivered' })).toEqual({ outbound: true, inbound: true })

@@ -21,7 +21,7 @@ const LINK = 'https://files.example/a'
 const context = { message_id: 'wamid.X' }
 
 test.each(OTHER_KINDS)(
-  '%s is taken as it is, read back from storage, and has its text',
+  '%s is accepted unchanged, read back from storage, and has its text',
   (_kind, type, content, text) => {
     const taken = contentOf(bodyOfKind(type, content))
     expect(taken).toEqual({ type, [type]: content })
@@ -31,14 +31,14 @@ test.each(OTHER_KINDS)(
   },
 )
 
-describe('the message that is answered', () => {
+describe('the quoted message', () => {
   const kinds = OTHER_KINDS.filter(([, type]) => type !== 'reaction')
 
-  test.each(kinds)('goes along with %s', (_kind, type, content) => {
+  test.each(kinds)('can be combined with %s', (_kind, type, content) => {
     expect(contentOf(bodyOfKind(type, content, { context }))).toEqual({ type, [type]: content, context })
   })
 
-  test('is no part of a reaction, which names its message itself', () => {
+  test('is not part of a reaction, which names its message itself', () => {
     const reaction = { message_id: 'wamid.A', emoji: '👍' }
     expect(contentOf(bodyOfKind('reaction', reaction, { context }))).toEqual({ type: 'reaction', reaction })
   })
@@ -71,7 +71,7 @@ describe('a limit', () => {
     ['contacts', Array(5).fill(card({})[0])],
     ['reaction', { message_id: 'x', emoji: '👩🏽‍❤️‍💋‍👨🏿' }],
     ['interactive', linkOf({ display_text: 'x'.repeat(20) }, { header: { type: 'image', image: { link: LINK } } })],
-  ])('of %s is reached', (type, content) => {
+  ])('of %s may be reached', (type, content) => {
     expect(faultsOf(bodyOfKind(type, content))).toEqual([])
   })
 
@@ -98,11 +98,11 @@ describe('a limit', () => {
     ['interactive.action.parameters.url', 'interactive', linkOf({ url: undefined }), 'required'],
     [LABEL, 'interactive', linkOf({ display_text: 'x'.repeat(21) }), 'at most 20 characters, got 21'],
     [LABEL, 'interactive', linkOf({ display_text: '' }), 'at least 1 character, got 0'],
-  ])('of %s is broken by %s', (path, type, content, message) => {
+  ])('of %s is exceeded by %s', (path, type, content, message) => {
     expect(faultsOf(bodyOfKind(type, content))).toEqual([{ path, message }])
   })
 
-  test.each(['ok', '1', '👍👍', 'x👍', ' '])('of a reaction is broken by %j, which is not one emoji', (emoji) => {
+  test.each(['ok', '1', '👍👍', 'x👍', ' '])('of a reaction is exceeded by %j, which is not one emoji', (emoji) => {
     const message = `expected one emoji, or an empty text to take the reaction back, got ${JSON.stringify(emoji)}`
     const path = 'reaction.emoji'
     expect(faultsOf(bodyOfKind('reaction', { message_id: 'x', emoji }))).toEqual([{ path, message }])

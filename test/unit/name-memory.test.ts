@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createNameMemory } from '../../src/people/name-memory.ts'
 
-test('the same names are new once for each account, in any order', () => {
+test('the same names are new once per account, in any order', () => {
   const memory = createNameMemory()
   expect(memory.isNew(1, ['DE.1', '491'])).toBe(true)
   expect(memory.isNew(1, ['DE.1', '491'])).toBe(false)
@@ -12,7 +12,7 @@ test('the same names are new once for each account, in any order', () => {
   expect(memory.isNew(1, ['551187654321', '5511987654321'])).toBe(false)
 })
 
-test('a user id with another number is nothing new, and one more form of its number is', () => {
+test('a user id with another number is not new, and a further form of its number is', () => {
   const memory = createNameMemory()
   memory.isNew(1, ['DE.1', '491'])
   expect(memory.isNew(1, ['DE.1', '492'])).toBe(false)
@@ -20,14 +20,14 @@ test('a user id with another number is nothing new, and one more form of its num
   expect(memory.isNew(1, ['DE.1', '0491'])).toBe(false)
 })
 
-test('what was not learned after all is new again', () => {
+test('names that were not learned after all are new again', () => {
   const memory = createNameMemory()
   memory.isNew(1, ['DE.1', '491'])
   memory.forget(1, ['DE.1', '491'])
   expect(memory.isNew(1, ['DE.1', '491'])).toBe(true)
 })
 
-test('a memory of very many people forgets the first of them', () => {
+test('a memory of very many people drops the oldest', () => {
   const memory = createNameMemory()
   for (let i = 0; i <= 10_000; i += 1) expect(memory.isNew(1, [`DE.${i}`, `49${i}`])).toBe(true)
   expect(memory.isNew(1, ['DE.10000', '4910000'])).toBe(false)

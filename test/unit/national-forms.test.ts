@@ -36,7 +36,7 @@ test.each([
   expect([formsOf(name), mainForm(name)]).toEqual([[name], name])
 })
 
-test('all names come with all forms, each once and in their order', () => {
+test('all names come with all their forms, each once and in order', () => {
   expect(withForms(['BR.1', '551187650001', '447700900123'])).toEqual([
     'BR.1',
     '551187650001',
@@ -47,7 +47,7 @@ test('all names come with all forms, each once and in their order', () => {
   expect(withForms(plain)).toBe(plain)
 })
 
-test('whatever the digits, the forms of a form are the same, and each is a number that can be written to', () => {
+test('for any digits, all forms of a number have the same forms, and each can be written to', () => {
   const digits = fc.stringMatching(/^(5[245]|229)[0-9]{8,11}$/)
   fc.assert(
     fc.property(digits, (number) => {
@@ -58,7 +58,7 @@ test('whatever the digits, the forms of a form are the same, and each is a numbe
   )
 })
 
-test('a number goes out in the form that it was given', () => {
+test('a number is sent in the form in which it was given', () => {
   for (const form of [
     '5511987650001',
     '551187650001',

@@ -14,7 +14,7 @@ test.each([
   ['25.9.0', '2026-11-27', 'Node 25.9.0 is past its end of life'],
   ['22.23.3', '2026-11-27', 'Node 22.23.3 lacks security fixes that Node 22.23.4 has'],
   ['24.9.9', '2026-11-27', 'Node 24.9.9 lacks security fixes that Node 24.22.1 has'],
-])('of Node %s on %s it is said: %s', (version, today, sentence) => {
+])('for Node %s on %s there is a warning: %s', (version, today, sentence) => {
   const problem = nodeProblem(version, today)
   expect(problem).toContain(sentence)
   expect(problem).not.toContain('\n')
@@ -28,11 +28,11 @@ test.each([
   ['26.12.1', '2029-04-30'],
   ['27.0.0', '2026-11-27'],
   ['28.1.0', '2031-01-01'],
-])('of Node %s on %s nothing is said', (version, today) => {
+])('for Node %s on %s there is no warning', (version, today) => {
   expect(nodeProblem(version, today)).toBeUndefined()
 })
 
-test('the log of a start names it in one line, as a warning, and the start goes on', () => {
+test('the log of a start has the warning in one line, and the start goes on', () => {
   const { log, lines } = keptLog()
   warnOfNode(log, 'Node 20.20.2 is past its end of life.')
   expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -40,7 +40,7 @@ test('the log of a start names it in one line, as a warning, and the start goes 
   ])
 })
 
-test('a start that is ready names it in a line of its own below all else, and nothing where nothing is wrong', () => {
+test('the banner has the warning in a line of its own below everything else, and none if nothing is wrong', () => {
   const lines = { keys: ['  api_key  x'], tools: [], rest: ['No demo.'] }
   const printed = (problem?: string) => banner('http://localhost:3000', lines, problem).split('\n')
   const problem = 'Node 20.20.2 is past its end of life.'

@@ -6,7 +6,7 @@ import { imageBody, templateBody } from '../support/example-messages.ts'
 const { api_key: _key, ...image } = imageBody()
 
 test.each(['valid_until', 'send_at', 'sender', 'context'])(
-  'null for %s is a fault: a wish may have got lost',
+  'null for %s is a fault: a value may have got lost',
   (name) => {
     const read = readSend('service', { ...image, [name]: null }, 'refused')
     expect(read).toMatchObject({ ok: false, faults: [{ path: name, message: expect.stringContaining('got null') }] })
@@ -17,12 +17,12 @@ test.each<[string, object]>([
   ['components', { components: null }],
   ['parameters', { components: [{ type: 'BODY', parameters: null }] }],
   ['cards', { components: [{ type: 'CAROUSEL', cards: [{ card_index: 0, components: null }], sub_type: null }] }],
-])('null for the %s of a template is none', (_what, template) => {
+])('null for the %s of a template is no fault', (_what, template) => {
   const { api_key: _unused, ...body } = templateBody(template)
   expect(readSend('template', body, 'refused')).toMatchObject({ ok: true, ignored: [] })
 })
 
-test('null for what must be there is a fault, and the only one', () => {
+test('null for a required field is a fault, and the only one', () => {
   const { api_key: _unused, ...body } = templateBody({ name: null, components: null })
   const read = readSend('template', body, 'refused')
   expect(read.ok ? [] : read.faults).toEqual([{ path: 'template.name', message: 'expected a string, got null' }])

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createNumberSet } from '../../src/model/campaigns/number-set.ts'
 
-test('every number is new once, and then known', () => {
+test('every number is new once, and known afterwards', () => {
   const phone = fc.oneof(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 10_000, max: 999_999_999_999_999 }))
   fc.assert(
     fc.property(fc.array(phone, { maxLength: 300 }), (numbers) => {
@@ -17,7 +17,7 @@ test('every number is new once, and then known', () => {
   )
 })
 
-test('it stays one when it grows, also with numbers in a row', () => {
+test('every number stays known while the set grows, also with consecutive numbers', () => {
   const numbers = createNumberSet()
   let isNew = 0
   for (let round = 0; round < 2; round += 1) {

@@ -23,11 +23,11 @@ const lint = (content: object) => {
   return found.parse(JSON.parse(run.stdout.slice(run.stdout.indexOf('{')))).problems
 }
 
-test('the linter finds no error and no warning in it', () => {
+test('the linter finds no error and no warning in the description', () => {
   expect(lint(document)).toEqual([])
 })
 
-test('the linter would find a reference to nothing', () => {
+test('the linter would find a broken reference', () => {
   const broken = JSON.parse(
     JSON.stringify(document).replaceAll('#/components/schemas/Folder"', '#/components/schemas/Floder"'),
   )

@@ -18,7 +18,7 @@ const operationSchema = z.object({
 const operationOf = (method: string, path: string) =>
   operationSchema.parse(Reflect.get(Object(document.paths?.[documentedPath(path)]), method))
 
-test('every route is in it, with exactly the statuses that it may answer, and nothing else is', () => {
+test('the description has exactly the routes of the table, each with exactly its possible statuses', () => {
   const described = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method} ${path}`),
   )
@@ -31,7 +31,7 @@ test('every route is in it, with exactly the statuses that it may answer, and no
   }
 })
 
-test('every operation says which credential and which permission it needs', () => {
+test('every operation has its credential and its permission', () => {
   for (const { method, path, access } of ROUTES) {
     const { security } = operationOf(method, path)
     const permissions = access.in === 'bearer' ? [access.permission, ...(access.also ?? [])] : []
@@ -44,7 +44,7 @@ test('every operation says which credential and which permission it needs', () =
   expect(document.components?.schemas?.ImageMessage).not.toHaveProperty('properties.api_key')
 })
 
-test('every parameter of a path, a query and a header of the table is described', () => {
+test('every parameter of a path, a query and a header in the table is described', () => {
   for (const { method, path, params, query, headers } of ROUTES) {
     const named = operationOf(method, path).parameters.flatMap((each) => ('name' in each ? each.name : []))
     const expected = [params, query, headers].flatMap((each) => Object.keys(each?.shape ?? {}))
@@ -52,7 +52,7 @@ test('every parameter of a path, a query and a header of the table is described'
   }
 })
 
-test('limits of the interface are in it: lengths, counts, bytes', () => {
+test('the description has the limits of the interface: lengths, counts, bytes', () => {
   const schemas = JSON.stringify(document.components?.schemas)
   expect(schemas).toContain('"maxLength":1024')
   expect(document.components?.schemas?.GalleryFilesMoveRequest).toMatchObject({
@@ -61,7 +61,7 @@ test('limits of the interface are in it: lengths, counts, bytes', () => {
   expect(text).toContain('JSON of at most 4 MB')
 })
 
-test('operations have the names that generated clients know', () => {
+test('operations have the names that generated clients use', () => {
   expect(
     operations()
       .map(({ id }) => id)
@@ -69,12 +69,12 @@ test('operations have the names that generated clients know', () => {
   ).toMatchSnapshot()
 })
 
-test('schemas have the names that generated clients know, and none is without', () => {
+test('schemas have the names that generated clients use, and none lacks one', () => {
   const names = Object.keys(document.components?.schemas ?? {})
   expect(names.sort()).toMatchSnapshot()
   expect(names.filter((name) => name.startsWith('__'))).toEqual([])
 })
 
-test('nothing in it is secret or of this machine', () => {
+test('nothing in the description is secret or specific to this machine', () => {
   expect(text).not.toMatch(/127\.0\.0\.1(?!:3000)|\/home\/|\/work\/|redis:\/\//)
 })

@@ -25,12 +25,12 @@ test.each([
   '\u{1D412}\u{1D413}\u{1D40E}\u{1D40F}',
   '— stop —',
   '.\nstop\n.',
-])('%j stops', (text) => {
+])('%j is a stop word', (text) => {
   expect(keywordIntent([text], WORDS)).toBe('stop')
 })
 
 test.each(['Please stop by tomorrow', 'stop it', 'nonstop', '', '❤️', '\u200F', 'stop sign 🛑', '1️⃣'])(
-  '%j is no word',
+  '%j is no stop or start word',
   (text) => {
     expect(keywordIntent([text], WORDS)).toBeUndefined()
   },
@@ -50,11 +50,11 @@ test.each([
   ['arre\u0302ter', 'ARRÊTER'],
   ['रोको', 'रोको 🙏'],
   ['إلغاء', '\u202Bإلغاء\u202C'],
-])('the words %j stop %j: both sides are folded and composed', (stop, text) => {
+])('for the words %j, %j is a stop word: both sides are folded and composed', (stop, text) => {
   expect(keywordIntent([text], { stop, start: '' })).toBe('stop')
 })
 
-test('a word may be written without its accents, not with others', () => {
+test('a word may be written without its accents, but not with other accents', () => {
   expect(keywordIntent(['ARRETER'], { stop: 'arrêter', start: '' })).toBe('stop')
   expect(keywordIntent(['dùng'], { stop: 'dừng', start: '' })).toBeUndefined()
 })
@@ -70,19 +70,19 @@ test.each([
 })
 
 test.each(['Stop? What do you mean', 'stop.sign', 'No. Stop. Wait', 'Stop, thank you', 'Thank you. Stop.'])(
-  '%j does not: the word is not its first sentence',
+  '%j does not stop: the word is not its first sentence',
   (text) => {
     expect(keywordIntent([text], WORDS)).toBeUndefined()
   },
 )
 
-test('a start word counts alone only: what follows may take it back', () => {
+test('a start word counts only alone, since more text may contradict it', () => {
   expect(keywordIntent(['start'], WORDS)).toBe('start')
   expect(keywordIntent(['▶️ START'], WORDS)).toBe('start')
   expect(keywordIntent(['Start. But no advertising'], WORDS)).toBeUndefined()
 })
 
-test('a button says its text and what it stands for; of both a stop counts', () => {
+test('of a button both text and payload count, and a stop word in either wins', () => {
   expect(keywordIntent(['No more news', 'STOP'], WORDS)).toBe('stop')
   expect(keywordIntent(['Start', 'STOP'], WORDS)).toBe('stop')
   expect(keywordIntent(['Yes', 'START'], WORDS)).toBe('start')

@@ -9,7 +9,7 @@ import { silentLog } from '../support/app.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-test('of a thousand requests that Redis was away for in one second, five make a line, and the next one counts the others', () => {
+test('of a thousand requests that Redis refused in one second, five are logged, and the next line counts the others', () => {
   const lines: object[] = []
   const log: Log = Object.assign(Object.create(silentLog), { warn: (line: object) => lines.push(line) })
   const refused = (id: string): number => {

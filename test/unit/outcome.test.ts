@@ -50,7 +50,7 @@ describe('a call without an answer', () => {
   )
 
   test.each(['worker_late', 'missed_slot', 'stopped'])(
-    'that never left because of the worker itself (%s) says nothing of the provider: the lane goes on',
+    'that never left because of the worker itself (%s) proves nothing about the provider: the lane goes on',
     (cause) => {
       const outcome = outcomeOf({ kind: 'never_left', cause })
       expect(outcome).toMatchObject({ kind: 'not_asked', problem: { code: cause } })
@@ -108,7 +108,7 @@ describe('an answer without a code of WhatsApp', () => {
     expect(short(end)).toBe(expected)
   })
 
-  test('names its status as the code of the problem', () => {
+  test('has its status as the code of the problem', () => {
     expect(outcomeOf(answered(500))).toMatchObject({ problem: { code: 'http_500' } })
     expect(outcomeOf(answered(400, { readable: false, code: 190 }))).toMatchObject({ problem: { code: 'http_400' } })
   })
@@ -164,7 +164,7 @@ const CODES = new Map<number, Row>([
 ])
 
 describe('an answer with a code', () => {
-  test('of the table is judged as this list says; the two know the same codes', () => {
+  test('in the table has the outcome of this list, which has the same codes', () => {
     expect([...PROVIDER_CODES.keys()].sort((a, b) => a - b)).toEqual([...CODES.keys()].sort((a, b) => a - b))
   })
 
@@ -178,20 +178,20 @@ describe('an answer with a code', () => {
     },
   )
 
-  test('that is unreadable counts for nothing but its status', () => {
+  test('that is unreadable counts only by its status', () => {
     for (const code of CODES.keys()) {
       expect(short(answered(400, { code, readable: false }))).toBe('unconfirmed')
       expect(short(answered(500, { code, readable: false }))).toBe('unconfirmed')
     }
   })
 
-  test('100 with subcode 33 says that the number is gone; any other subcode does not', () => {
+  test('100 with subcode 33 blocks the sender; any other subcode does not', () => {
     expect(short(answered(400, { code: 100, subcode: 33 }))).toBe('sender blocked')
     expect(short(answered(400, { code: 100, subcode: 2494055 }))).toBe('failed')
     expect(short(answered(400, { code: 131009, subcode: 33 }))).toBe('failed')
   })
 
-  test("tells the person what the code means and WhatsApp's own words, cut", () => {
+  test("describes the code and quotes WhatsApp's own text, cut", () => {
     const outcome = outcomeOf(answered(400, { code: 131026, text: 'x'.repeat(5_000) }))
     const { sentence, code } = 'problem' in outcome ? outcome.problem : { sentence: '', code: '' }
     expect(code).toBe('131026')
@@ -217,12 +217,12 @@ describe('an answer with a code', () => {
       'Media upload error: the link gave 404.',
       'refused by WhatsApp (code 999): Media upload error: the link gave 404.',
     ],
-  ])('%s says nothing a second time', (code, text, words) => {
+  ])('%s repeats nothing in its sentence', (code, text, words) => {
     const outcome = outcomeOf(answered(401, { code, text }))
     expect(outcome).toMatchObject({ problem: { sentence: `WhatsApp answered: ${words}` } })
   })
 
-  test('concerns the person or the template, or neither', () => {
+  test('concerns the person, the template, or neither', () => {
     const concerning = (whom: string) =>
       [...PROVIDER_CODES].flatMap(([code, { concerns }]) => (concerns === whom ? code : []))
     expect(concerning('recipient').sort((a, b) => a - b)).toEqual([
@@ -235,7 +235,7 @@ describe('an answer with a code', () => {
     expect(outcomeOf(answered(400))).toMatchObject({ kind: 'failed', concerns: 'message' })
   })
 
-  test('is described by every entry of the table', () => {
+  test('is described in every entry of the table', () => {
     for (const code of CODES.keys()) expect(codeEntry(code).means, String(code)).toMatch(/^[a-z].{5,}[^.]$/)
   })
 })
@@ -258,7 +258,7 @@ describe('Retry-After', () => {
     })
   })
 
-  test.each([0, -5])('of %i says nothing: the lane must not ask again at once', (retryAfterMs) => {
+  test.each([0, -5])('of %i counts as absent: the lane must not try again at once', (retryAfterMs) => {
     expect(short(answered(429, { retryAfterMs }))).toBe('lane waits 1 growing')
     expect(outcomeOf(answered(500, { code: 131016, retryAfterMs }))).toMatchObject({ retryAfterMs: undefined })
     expect(outcomeOf(answered(400, { code: 131056, retryAfterMs }))).toMatchObject({ leastMs: 0 })
@@ -269,7 +269,7 @@ describe('Retry-After', () => {
     expect(outcomeOf(answered(400, { code: 131048 }))).toMatchObject({ kind: 'campaigns_rest', restMs: 3_600_000 })
   })
 
-  test('with the pair limit is the least that the recipient waits', () => {
+  test('with the pair limit is the minimum that the recipient waits', () => {
     expect(outcomeOf(answered(400, { code: 131056, retryAfterMs: 9_000 }))).toMatchObject({ leastMs: 9_000 })
   })
 })
@@ -309,7 +309,7 @@ test('campaigns slow down for every code that makes a lane wait, for 429 without
   expect(['refused', 'http_500', 'timeout', '', '200'].filter(isThrottling)).toEqual([])
 })
 
-test('a file that WhatsApp does not have is told from what is wrong with the message', () => {
+test('a file that WhatsApp does not have is distinguished from a fault of the message', () => {
   const refused = (code: number, text: string) => answered(400, { code, text })
   const unknown = "Param image['id'] is not a valid whatsapp business account media attachment ID"
   expect(isFileUnknown(refused(100, unknown))).toBe(true)

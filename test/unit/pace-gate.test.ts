@@ -48,7 +48,7 @@ function play(rate: number, pauses: readonly { atMs: number; forMs: number }[], 
   return left
 }
 
-test.each([1, 3, 5, 9, 10, 80, 250, 1_000])('at %i a second', (rate) => {
+test.each([1, 3, 5, 9, 10, 80, 250, 1_000])('a lane keeps its limits at %i a second', (rate) => {
   const inASecond = rate < 5 ? rate : Math.max(rate + 1, Math.floor(1.1 * rate))
   fc.assert(
     fc.property(stalls, (pauses) => {
@@ -93,8 +93,8 @@ function playShared(
   return left
 }
 
-describe('a lane that three workers share', () => {
-  test.each([1, 3, 5, 10, 80, 250, 1_000])('at %i a second, whatever stalls any of them', (rate) => {
+describe('a lane shared by three workers', () => {
+  test.each([1, 3, 5, 10, 80, 250, 1_000])('keeps its limits at %i a second, whatever stalls any of them', (rate) => {
     // Below five a second a worker may have no slot in the next second, in which it could be held back for one that was late.
     const inASecond = Math.max(rate + 1, Math.floor(1.1 * rate))
     fc.assert(
@@ -107,7 +107,7 @@ describe('a lane that three workers share', () => {
     )
   })
 
-  test('is held back by nothing when nothing stalls', () => {
+  test('is not held back when nothing stalls', () => {
     const left = playShared(80, [[], [], []], 5_000)
     const gapMs = paceOf(80).gapUs / 1_000
     for (const [n, at] of left.entries()) expect(at - n * gapMs).toBeLessThanOrEqual(5)
@@ -119,7 +119,7 @@ describe('a lane that three workers share', () => {
   })
 })
 
-test.each([5, 10, 80, 250, 1_000])('at %i a second, and strictly, by one worker and by three', (rate) => {
+test.each([5, 10, 80, 250, 1_000])('a strict lane keeps its limits at %i a second, with 1 worker or 3', (rate) => {
   fc.assert(
     fc.property(fc.tuple(stalls, stalls, stalls), (pausesOf) => {
       for (const left of [play(rate, pausesOf[0], true), playShared(rate, pausesOf, 640, true)]) {
@@ -138,14 +138,14 @@ describe('a lane of 80 a second', () => {
     expect(play(80, pauses).length / 40).toBeGreaterThan(0.99 * 80)
   })
 
-  test('is held back by nothing when nothing stalls', () => {
+  test('is not held back when nothing stalls', () => {
     const left = play(80, [])
     const gapMs = paceOf(80).gapUs / 1_000
     for (const [n, at] of left.entries()) expect(at - n * gapMs).toBeLessThanOrEqual(5)
   })
 })
 
-test('a change of the rate holds at once, also for what was let go before', () => {
+test('a change of the rate takes effect at once, also for requests let go before', () => {
   const gate = gateOf(80)
   for (let n = 0; n < 40; n += 1) leaves(gate, n)
   gate.keep(paceOf(10))
@@ -208,7 +208,7 @@ test('a message that did not leave does not use up the turn of a slow lane', () 
   expect(gate.freeAt(0, false)).toBeGreaterThan(30_000)
 })
 
-test('a lane that is too fast for a limit is never held back', () => {
+test('a lane too fast for a limit is never held back', () => {
   const gate = gateOf(10_000)
   for (let n = 0; n < 100_000; n += 1) leaves(gate, 0)
   expect(gate.freeAt(0, false)).toBe(Number.NEGATIVE_INFINITY)

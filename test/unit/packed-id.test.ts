@@ -23,7 +23,7 @@ function packed(text: string): Buffer {
   return bytes.subarray(1, ID_BYTES + 1)
 }
 
-test('a ULID that was packed is the same again, with its time', () => {
+test('a packed ULID is unpacked unchanged, with its time', () => {
   fc.assert(
     fc.property(ulid, (text) => {
       expect(unpackUlid(packed(text))).toBe(text)
@@ -53,7 +53,7 @@ test("the id of a campaign's message begins with its start and its place", () =>
   )
 })
 
-test('what stands for a person is the same on every machine', () => {
+test('the hash of a person is the same on every machine', () => {
   expect(personHash('491700000001')).toBe(0x31036061)
   expect(personHash('')).toBe(0x811c9dc5)
 })

@@ -3,8 +3,8 @@ import { byAge, byId, byText, pageOfAll } from '../../src/producer/api/requests.
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-describe('A list that is answered in pages', () => {
-  test('goes on after the last item of a page although that item was removed meanwhile', () => {
+describe('a list that is answered in pages', () => {
+  test('continues after the last item of a page even if that item was removed meanwhile', () => {
     const keys = ['c', 'a', 'b', 'd'].map((id, index) => ({ id, created_at: iso(1_000 + Math.min(index, 2)) }))
     const first = pageOfAll(keys, byAge, { limit: 2 })
     expect(first.data.map(({ id }) => id)).toEqual(['c', 'a'])

@@ -22,13 +22,13 @@ function told(...namings: Naming[]): Map<string, Names> {
 }
 
 describe('a person', () => {
-  test('who is named by number and user id is found by both, the number first', () => {
+  test('with number and user id is found by both, the number first', () => {
     const known = told({ names: [ID, NUMBER] })
     expect(known.get(NUMBER)).toEqual([NUMBER, ID])
     expect(known.get(ID)).toEqual([NUMBER, ID])
   })
 
-  test('whose number changes is found by the former one as well, until that is somebody else’s', () => {
+  test('whose number changes is also found by the old one, until somebody else has it', () => {
     const changed = [{ names: [NUMBER, ID] }, { names: [NEXT, NEXT_ID], before: NUMBER }]
     for (const name of [NUMBER, NEXT, ID, NEXT_ID]) {
       expect(told(...changed).get(name)?.[0]).toBe(NEXT)
@@ -40,12 +40,12 @@ describe('a person', () => {
     expect([...(passedOn.get(NEXT) ?? [])].sort()).toEqual([NEXT, ID, NEXT_ID].sort())
   })
 
-  test('keeps the current number when an older webhook comes late', () => {
+  test('keeps the current number when an older webhook arrives late', () => {
     const known = told({ names: [NUMBER, ID] }, { names: [NEXT, ID], before: NUMBER }, { names: [NUMBER, ID] })
     expect(known.get(ID)?.[0]).toBe(NEXT)
   })
 
-  test('whose user id comes with a report about another number stays who they are, until they or a change say otherwise', () => {
+  test('whose user id is reported with another number keeps their names, until they or a change say otherwise', () => {
     const first = { names: [NUMBER, ID], isReported: true }
     const report = { names: [NEXT, ID], isReported: true }
     const known = told(first, report, { ...report, sentTo: NEXT })
@@ -59,7 +59,7 @@ describe('a person', () => {
     expect(told(first, forms).get('551187654321')).toEqual(['5511987654321', '551187654321'])
   })
 
-  test('without a number gets none that was answered for somebody else without one, nor one in place of their own', () => {
+  test('without a number gets none that was returned for somebody else, nor one that replaces their own', () => {
     const answered = (id: string, number = NUMBER) => ({ names: [number, id], isReported: true, sentTo: id })
     const known = told(answered(ID), answered(NEXT_ID))
     expect([known.get(ID), known.get(NEXT_ID)]).toEqual([[NUMBER, ID], undefined])
@@ -70,13 +70,13 @@ describe('a person', () => {
     )
   })
 
-  test('whose user id changes is found by the former one, also without a number', () => {
+  test('whose user id changes is also found by the old one, even without a number', () => {
     const known = told({ names: [NEXT_ID], before: ID })
     expect(known.get(ID)).toContain(NEXT_ID)
     expect(known.get(NEXT_ID)).toContain(ID)
   })
 
-  test('of many names keeps the latest, and those that go are nobody’s', () => {
+  test('with many names keeps the latest, and dropped ones belong to nobody', () => {
     const ids = Array.from({ length: 9 }, (_, i) => `GB.${i + 1}`)
     const known = told(...ids.map((id) => ({ names: [NUMBER, id] })))
     expect(known.get(NUMBER)).toHaveLength(NAMES_MAX)
@@ -84,7 +84,7 @@ describe('a person', () => {
     expect(known.get('GB.1')).toEqual(['GB.1'])
   })
 
-  test('is the same person in whatever order pairs of names come, and however often', () => {
+  test('is the same person in whatever order and however often pairs of names come', () => {
     const name = fc.constantFrom(NUMBER, ID, NEXT_ID, 'GB.ENT.5', '5215512345678')
     const pair = fc.uniqueArray(name, { minLength: 2, maxLength: 2 }).map((names) => ({ names }))
     const shuffled = fc
@@ -115,7 +115,7 @@ describe('packed names', () => {
     fc.stringMatching(/^0\d{0,20}$/),
   )
 
-  test('are the same when they are unpacked', () => {
+  test('are unpacked unchanged', () => {
     fc.assert(
       fc.property(fc.array(name, { maxLength: NAMES_MAX }), (names) => {
         expect(unpackNames(packNames(names))).toEqual(names)
@@ -129,7 +129,7 @@ describe('packed names', () => {
     expect(packNames([ID])).toHaveLength(10)
   })
 
-  test('are never thrown at by bytes that were packed otherwise', () => {
+  test('are read without an exception from bytes packed otherwise', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => void unpackNames(Buffer.from(bytes))))
   })
 })

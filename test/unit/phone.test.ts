@@ -44,15 +44,15 @@ test.each([
   expect(parseListedPhone(cell)).toEqual({ ok: true, digits: '447700900611' })
 })
 
-test('outside of files an apostrophe is no part of a number', () => {
+test('outside of files an apostrophe makes a number invalid', () => {
   expect(parsePhone("'447700900611")).toMatchObject({ ok: false })
 })
 
-test('a national zero left in brackets is no part of the number', () => {
+test('a national zero in brackets is not part of the number', () => {
   expect(parsePhone('+49 (0)171 1234567')).toEqual({ ok: true, digits: '491711234567' })
 })
 
-test('the old Mexican mobile form, which inbound messages still have, is the number of today', () => {
+test('the old Mexican mobile form, still used in inbound messages, becomes the present number', () => {
   expect(parsePhone('5215512345678')).toEqual({ ok: true, digits: '525512345678' })
   expect(parsePhone('+52 1 55 1234 5678')).toEqual({ ok: true, digits: '525512345678' })
 })
@@ -93,7 +93,7 @@ test('a very long text is refused without being searched', () => {
   expect(parsePhone(`${' '.repeat(200_000)}x`)).toMatchObject({ ok: false })
 })
 
-test('whatever the punctuation, the digits are the same; and digits parse to themselves', () => {
+test('any punctuation gives the same digits; and digits parse to themselves', () => {
   const separator = fc.constantFrom('', ' ', '-', '.', ' - ', ') ', ' (')
   fc.assert(
     fc.property(fc.array(separator, { minLength: 11, maxLength: 11 }), fc.boolean(), (separators, plus) => {

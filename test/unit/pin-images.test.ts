@@ -35,7 +35,7 @@ const text = (file: string): string => readFileSync(join(dir, file), 'utf8')
 const imagesOf = (file: string): string[] =>
   [...text(file).matchAll(/^\s*(?:FROM|image:) +(\S+:\S+)/gm)].map(([, image = '']) => image)
 
-test('every base image gets the digest that the registry tells, and gets it anew the next time', () => {
+test('every base image gets the digest that the registry returns, and gets it anew the next time', () => {
   const before = [...imagesOf('Dockerfile'), ...imagesOf('docker-compose.yml')]
   expect(before.length).toBeGreaterThan(2)
   expect(pin([], `echo ${A}`).status).toBe(0)
@@ -48,7 +48,7 @@ test('every base image gets the digest that the registry tells, and gets it anew
   expect(text('Dockerfile')).not.toContain(A)
 })
 
-test('what is not pinned is named', () => {
+test('an image that is not pinned is named', () => {
   const { status, out } = pin(['--check'])
   expect(status).toBe(1)
   expect(out).toContain('docker-compose.yml: redis:')
@@ -62,7 +62,7 @@ test.each([
     why: 'no route to the registry',
   },
   { what: 'with an answer that is no digest', docker: 'echo latest', why: 'docker told no digest' },
-])('$what it says so, and writes nothing', ({ docker, why }) => {
+])('$what is reported, and nothing is written', ({ docker, why }) => {
   const before = text('Dockerfile')
   const { status, out } = pin([], docker)
   expect(status).toBe(2)
@@ -70,6 +70,6 @@ test.each([
   expect(text('Dockerfile')).toBe(before)
 })
 
-test('a word that it does not know is refused', () => {
+test('an unknown argument is refused', () => {
   expect(pin(['--help'])).toEqual({ status: 2, out: '' })
 })

@@ -16,7 +16,7 @@ const components = [
   },
 ]
 
-test('what is filled into the JSON is what filling the components and then making JSON of them gives', () => {
+test('filling the JSON gives the same as filling the components and then making JSON of them', () => {
   const read = compileComponents(components, 'row')
   if (!read.ok) throw new Error('the components do not compile')
   const fill = jsonWithPlaceholders(read.compiled.withPlaceholders)
@@ -29,7 +29,7 @@ test('what is filled into the JSON is what filling the components and then makin
   )
 })
 
-test('a placeholder is a whole text and nothing else', () => {
+test('a placeholder is the whole of a text', () => {
   expect(placeholderIn(placeholder(12))).toBe(12)
   expect(placeholderIn(`${placeholder(1)} `)).toBeUndefined()
   expect(placeholderIn('1')).toBeUndefined()

@@ -27,7 +27,7 @@ const usual = fc.record(
   { requiredKeys: ['billable'] },
 )
 
-test('the usual words take two characters and are read back', () => {
+test('the usual labels take two characters and are read back', () => {
   fc.assert(
     fc.property(usual, (pricing) => {
       expect(packPricing(pricing)).toMatch(/^[0-9a-z]{2}$/)
@@ -36,7 +36,7 @@ test('the usual words take two characters and are read back', () => {
   )
 })
 
-test('codes that earlier releases have stored mean the same for ever', () => {
+test('codes stored by earlier releases keep their meaning forever', () => {
   const all = [
     ['1v', { billable: true, pricing_model: 'PMP', type: 'regular', category: 'marketing' }],
     ['4w', { billable: false, pricing_model: 'PMP', type: 'regular', category: 'utility' }],
@@ -61,11 +61,11 @@ test.each<[string, object, object]>([
     { billable: true, wa_id: '491700000001', n: 491700000001 },
     { billable: true, wa_id: '…', n: '…' },
   ],
-])('%s is kept as it is', (_what, raw, expected) => {
+])('%s is kept unchanged', (_what, raw, expected) => {
   expect(back(raw)).toEqual(expected)
 })
 
-test('of more than 512 bytes the fields that everybody knows are kept', () => {
+test('of more than 512 bytes only the known fields are kept', () => {
   const raw = {
     a: 'word '.repeat(200),
     b: 'x',
@@ -79,15 +79,15 @@ test('of more than 512 bytes the fields that everybody knows are kept', () => {
   expect(Buffer.byteLength(packPricing(raw) ?? '')).toBeLessThanOrEqual(512)
 })
 
-test.each([undefined, null, 'PMP', 5, [], {}, { billable: null }])('%j says nothing', (raw) => {
+test.each([undefined, null, 'PMP', 5, [], {}, { billable: null }])('%j counts as no price', (raw) => {
   expect(packPricing(raw)).toBeUndefined()
 })
 
-describe('in a record', () => {
+describe('a price in a record', () => {
   const at = (atMs: number, status: 'sent' | 'delivered' = 'sent', packed = '1v') =>
     datedPricing(packed, { status, atMs, acceptedAtMs: 1_000_000 })
 
-  test('it stands after its time, whatever that is', () => {
+  test('is after its time, whatever that is', () => {
     const pricing = { billable: true, pricing_model: 'PMP', type: 'regular', category: 'marketing' }
     for (const atMs of [0, 1_000_000, 1_002_000, 9e12]) expect(pricingOf(at(atMs))).toEqual(pricing)
     expect(pricingOf(at(2e6, 'sent', '{"billable":true,"x":1}'))).toEqual({ billable: true, x: 1 })
@@ -95,7 +95,7 @@ describe('in a record', () => {
     expect(at(1_060_000).length).toBeLessThanOrEqual(5)
   })
 
-  test.each(['', 'x', '{', '5{no json', '5zz!'])('%j, which nobody has written, says nothing or little', (stored) => {
+  test.each(['', 'x', '{', '5{no json', '5zz!'])('%j, which nothing writes, is read without an exception', (stored) => {
     expect(() => pricingOf(stored)).not.toThrow()
   })
 })

@@ -28,14 +28,14 @@ test('every key of src/redis/keys.ts has a line in docs/how-it-works/privacy.md'
   expect(documented.some(({ pattern }) => pattern.test('lw:{l12}:nobody-knows'))).toBe(false)
 })
 
-test('every key that has a line is one', () => {
+test('every line is about an existing key', () => {
   const all = built(builders)
   // BullMQ's own begin with a prefix that stands there; an index and a campaign have keys that their scripts append.
   const others = documented.filter(({ name }) => !name.endsWith('*') && name !== 'lw:{l12}:rest-reason')
   expect(others.filter(({ pattern }) => !all.some((key) => pattern.test(key))).map(({ name }) => name)).toEqual([])
 })
 
-test('every key that holds something of a person is one that erasing them is tested with', () => {
+test('every key with personal data is in the test of erasure', () => {
   const tested = readFileSync('test/security/forgotten.test.ts', 'utf8')
   const personal = tableUnder(readPage('docs/how-it-works/privacy.md'), 'Every key in Redis').filter(
     ([, person]) => person === 'yes',

@@ -20,7 +20,7 @@ const refusal = (env: Record<string, string>): string => {
   }
 }
 
-test('safe settings pass', () => {
+test('safe settings are accepted', () => {
   expect(refusal({})).toBe('')
 })
 
@@ -41,12 +41,12 @@ test.each([
   expect(refusal({ ...env, LANEWAY_ENV: 'development' })).toBe('')
 })
 
-test('everything that is wrong is named at once', () => {
+test('all faults are reported at once', () => {
   const words = refusal({ LANEWAY_PUBLIC_URL: '', REDIS_URL: 'redis://redis.example', LANEWAY_SECRET_KEYS: '' })
   for (const name of ['LANEWAY_PUBLIC_URL', 'REDIS_URL', 'LANEWAY_SECRET_KEYS']) expect(words).toContain(name)
 })
 
-test.each(['docker-compose.demo.yml', '.env.example'])('every secret that %s publishes is refused', (file) => {
+test.each(['docker-compose.demo.yml', '.env.example'])('every secret published in %s is refused', (file) => {
   const found = readFileSync(file, 'utf8').matchAll(/^\s*(LANEWAY_\w*(?:SECRET|TOKEN)\w*)[:=]\s*(\S+)$/gm)
   const secrets = Array.from(found, ([, name = '', value = '']) => [name, value] as const)
   expect(secrets.length).toBe(file === '.env.example' ? 0 : 3)
@@ -74,7 +74,7 @@ describe('REDIS_URL', () => {
     'redis://:secret@localhost',
     'redis://[::1]:6379',
     'unix:///run/redis/redis.sock',
-  ])('%s passes', (REDIS_URL) => {
+  ])('%s is accepted', (REDIS_URL) => {
     expect(refusal({ REDIS_URL })).toBe('')
   })
 
@@ -87,11 +87,11 @@ describe('REDIS_URL', () => {
     'unix:///path?db=2',
     'unix:///%zz',
     'unix:///a%3Fb',
-  ])('%s is no address of a socket', (REDIS_URL) => {
+  ])('%s is not an address of a socket', (REDIS_URL) => {
     expect(() => loadConfig({ REDIS_URL })).toThrow(/^REDIS_URL must be/)
   })
 
-  test('of a socket can hold any path', () => {
+  test('of a socket may have any path', () => {
     for (const path of ['/run/redis/redis.sock', '/home/a b/ü#%/redis.sock'])
       expect(socketPath(socketUrl(path))).toBe(path)
   })
@@ -103,6 +103,6 @@ test.each([
   ['http://127.0.0.1:4010', false],
   ['http://localhost', false],
   ['https://provider.example', false],
-])('whether a token that is sent to %s could be read on the way: %s', (url, isPlain) => {
+])('whether a token sent to %s could be read on the way: %s', (url, isPlain) => {
   expect(isPlainAddress(url)).toBe(isPlain)
 })

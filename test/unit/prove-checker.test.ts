@@ -15,12 +15,12 @@ const judged = (change: Partial<Case>) => judge({ ...kept, ...change })
 const state = (word: string) => new Map([['m1', word]])
 const twice = [...kept.ledger, ...kept.ledger]
 
-test('a message that was sent once and says so breaks nothing', () => {
+test('a message that was sent once and is reported so breaks nothing', () => {
   expect(judged({})).toMatchObject({ accepted: 1, inLedger: 1, flagged: [], violations: [] })
 })
 
 test.each(['queued', 'sending', 'sent', 'delivered', 'missing', 'no answer'])(
-  'an accepted message that is not in the ledger and says %s is lost silently',
+  'an accepted message that is not in the ledger and is reported as %s is lost silently',
   (word) => {
     const { lostSilently, violations } = judged({ ledger: [], states: state(word) })
     expect(lostSilently).toEqual(['49'])
@@ -28,25 +28,25 @@ test.each(['queued', 'sending', 'sent', 'delivered', 'missing', 'no answer'])(
   },
 )
 
-test.each(['queued', 'sending'])('one that says %s while others are still being sent is late, not lost', (word) => {
+test.each(['queued', 'sending'])('one reported as %s while others are still being sent is late, not lost', (word) => {
   const late = judged({ ledger: [], states: state(word), atWork: true })
   expect(late).toMatchObject({ lostSilently: [], unsettled: [`49 ${word}`] })
   expect(late.violations).toEqual([])
 })
 
-test('one that is unknown to the service is lost, also while others are still being sent', () => {
+test('one unknown to the service is lost, also while others are still being sent', () => {
   expect(judged({ states: new Map(), atWork: true }).violations).toHaveLength(1)
 })
 
-test.each(['sent', 'delivered', 'missing', 'no answer'])('one that says %s is lost even then', (word) => {
+test.each(['sent', 'delivered', 'missing', 'no answer'])('one reported as %s is lost even then', (word) => {
   expect(judged({ ledger: [], states: state(word), atWork: true }).lostSilently).toEqual(['49'])
 })
 
-test.each(['failed', 'expired', 'cancelled'])('one that is not in the ledger and says %s breaks nothing', (word) => {
+test.each(['failed', 'expired', 'cancelled'])('one not in the ledger and reported as %s breaks nothing', (word) => {
   expect(judged({ ledger: [], states: state(word) }).violations).toEqual([])
 })
 
-test('one that is not in the ledger and says unknown is flagged, which must be earned', () => {
+test('one that is not in the ledger and is unknown is flagged, and needs a cause for the flag', () => {
   const given = { ledger: [], states: state('unknown') }
   expect(judged({ ...given, flagsEarned: 1 })).toMatchObject({ lostSilently: [], flagged: ['49'], violations: [] })
   expect(judged(given).violations).toEqual(['1 flagged, but only 0 can have earned it'])
@@ -73,25 +73,25 @@ test('two ids for one Idempotency-Key break the promise even when it was sent on
   expect(judged({ requests: [{ to: '49', ids: ['m1', 'm1'] }] }).violations).toEqual([])
 })
 
-test('a request without an answer is no accepted message, but may have been sent, once', () => {
+test('a request without an answer is not an accepted message, but may have been sent, once', () => {
   const requests = [{ to: '49', ids: [] }]
   expect(judged({ requests, ledger: [] })).toMatchObject({ accepted: 0, violations: [] })
   expect(judged({ requests }).violations).toEqual([])
   expect(judged({ requests, ledger: twice }).sentTwiceSilently).toEqual(['49'])
 })
 
-test('a message to somebody nobody wrote to is invented', () => {
+test('a message to somebody to whom nothing was sent is invented', () => {
   expect(judged({ ledger: [...kept.ledger, { to: '50', id: undefined }] }).invented).toEqual(['50'])
 })
 
-test.each(['failed', 'expired', 'cancelled'])('a message in the ledger that says %s contradicts it', (word) => {
+test.each(['failed', 'expired', 'cancelled'])('a message in the ledger but reported as %s contradicts it', (word) => {
   expect(judged({ states: state(word) }).contradictions).toEqual([`49 ${word}`])
 })
 
-test('one that WhatsApp took and reported as failed afterwards does not', () => {
+test('one that WhatsApp accepted and reported as failed later does not', () => {
   expect(judged({ states: state('failed'), refusedLater: new Set(['49']) }).violations).toEqual([])
 })
 
-test.each(['queued', 'sending', 'unconfirmed'])('a message that still says %s at the end is not settled', (word) => {
+test.each(['queued', 'sending', 'unconfirmed'])('a message still reported as %s at the end is not settled', (word) => {
   expect(judged({ states: state(word), flagsEarned: 1 }).unsettled).toEqual([`49 ${word}`])
 })

@@ -31,7 +31,7 @@ const within = { ...WABA, event: 'within_cap', to: '49', told_ms: 1_000 }
 const told = { ...WABA, event: 'pause_told', at_ms: 1_000 }
 const late = { ...WABA, event: 'template_paused' }
 
-test('a send within a cap counts once the service had been told for half a second', () => {
+test('a send within a cap counts from half a second after the service was told of the cap', () => {
   const sends = 'sends to a person within their cap'
   expect(figure(sends, { ...within, at_ms: 1_400 })).toEqual({ value: 0, isBroken: false })
   expect(figure(sends, { ...within, at_ms: 1_600 })).toEqual({ value: 1, isBroken: true })
@@ -40,19 +40,19 @@ test('a send within a cap counts once the service had been told for half a secon
 test.each([
   ['codes refused by the budget', CODE_TEMPLATE],
   ['marketing refused by the budget', TEMPLATE],
-])('%s are told apart, and none may be', (refused, template) => {
+])('%s are counted apart, and none is allowed', (refused, template) => {
   const line = { ...WABA, event: 'over_budget', at_ms: 1 }
   expect(figure(refused, { ...line, template })).toEqual({ value: 1, isBroken: true })
   expect(figure(refused, { ...line, template: 'another' })).toEqual({ value: 0, isBroken: false })
 })
 
-test('a request with a paused template counts a second after the service was told', () => {
+test('a request with a paused template counts from a second after the service was told', () => {
   const sends = 'sent although the service had been told'
   expect(figure(sends, told, { ...late, at_ms: 1_900 })).toEqual({ value: 0, isBroken: false })
   expect(figure(sends, told, { ...late, at_ms: 2_100 })).toEqual({ value: 1, isBroken: true })
 })
 
-test('a pause that nobody was told of is no proof that nothing was sent after it', () => {
+test('a pause that was never reported does not prove that nothing was sent after it', () => {
   const pauses = 'templates of whose pause the service was told'
   expect(figure(pauses, { ...late, at_ms: 9_000 })).toEqual({ value: 0, isBroken: true })
   expect(figure(pauses, told)).toEqual({ value: 1, isBroken: false })

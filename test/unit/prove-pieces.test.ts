@@ -24,7 +24,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('a safeguard is taken away', () => {
+describe('removing a safeguard', () => {
   const build = (text: string) => {
     const place = join(folder, 'dist')
     mkdirSync(place)
@@ -33,14 +33,14 @@ describe('a safeguard is taken away', () => {
   }
   const away = { file: 'a.js', find: 'if (claimed) ', replace: '' }
 
-  test('in a copy, where exactly one match is replaced', () => {
+  test('happens in a copy, where exactly one match is replaced', () => {
     const original = build('if (claimed) send()')
     const altered = alteredBuild(original, join(folder, 'altered'), away)
     expect(readFileSync(join(altered, 'a.js'), 'utf8')).toBe('send()')
     expect(readFileSync(join(original, 'a.js'), 'utf8')).toBe('if (claimed) send()')
   })
 
-  test('and the copy has beside it what the original has its version from', () => {
+  test('puts the file with the version beside the copy as well', () => {
     const original = build('if (claimed) send()')
     writeFileSync(join(folder, 'package.json'), '{}')
     mkdirSync(join(folder, 'run'))
@@ -49,7 +49,7 @@ describe('a safeguard is taken away', () => {
   })
 
   test.each(['send()', 'if (claimed) a(); if (claimed) b()'])(
-    'and not when the match is not the only one: %s',
+    'fails when there is not exactly one match: %s',
     (text) => {
       expect(() => alteredBuild(build(text), join(folder, 'altered'), away)).toThrow('matches, not one')
     },
@@ -60,15 +60,15 @@ test.each([
   ...ALTERATIONS.map(([name, { file, find }]) => [name, file, find] as const),
   ['poison-jobs', TAKEN_UP.file, TAKEN_UP.find] as const,
   ...UNOBSERVED.map(({ file, find }) => ['observed', file, find] as const),
-])('the text that %s replaces stands in src exactly once', (_name, file, find) => {
+])('the text that %s replaces is in src exactly once', (_name, file, find) => {
   const source = readFileSync(join('src', file.replace(/\.js$/, '.ts')), 'utf8')
   expect(source.split(find)).toHaveLength(2)
 })
 
-describe('chance', () => {
+describe('randomness', () => {
   const draws = (seed: number, name: string) => Array.from({ length: 20 }, createRandom(seed).fork(name).next)
 
-  test('is the same for the same seed and part, and another for another one', () => {
+  test('is the same for the same seed and part, and different for another seed or part', () => {
     expect(draws(1, 'kills')).toEqual(draws(1, 'kills'))
     expect(draws(1, 'kills')).not.toEqual(draws(2, 'kills'))
     expect(draws(1, 'kills')).not.toEqual(draws(1, 'faults'))
@@ -99,7 +99,7 @@ describe('the trace of a Redis', () => {
     ).toEqual([{ atMs: 2_250, bytes: 100 }])
   })
 
-  test('does not count what was written while a sync of another thread was under way', () => {
+  test('does not count what was written during a sync of another thread', () => {
     expect(
       read(
         `7 1.000 write(${AOF}, ""..., 100) = 100 <0.001>`,
@@ -133,7 +133,7 @@ test('the busiest second is any span of a second, not one of the clock', () => {
   expect(busiest([0, 1_000, 2_000], 1_000)).toBe(1)
 })
 
-test('a figure is broken above its most, below its least, and when it is no number', () => {
+test('a figure is broken above its maximum, below its minimum, and when it is not a number', () => {
   const figure = { what: 'share', unit: '%' }
   expect(brokenFigures([{ ...figure, value: 5, atMost: 5, atLeast: 5 }])).toEqual([])
   expect(brokenFigures([{ ...figure, value: 5.01, atMost: 5 }])).toHaveLength(1)
@@ -159,7 +159,7 @@ describe('a scenario', () => {
   })
   const slow = [{ what: 'accepting again after', value: 20, unit: 'ms', atMost: 10 }]
 
-  test('that did not come to rest in time has neither kept nor broken its promise', async () => {
+  test('that was not at rest in time has neither kept nor broken its promise', async () => {
     const { said, told, json } = await verdict(async (run) => {
       run.late('not at rest in time')
       return finding()
@@ -170,7 +170,7 @@ describe('a scenario', () => {
     expect(json).toMatchObject({ kept: false, scenarios: [{ verdict: 'late', violations: [] }] })
   })
 
-  test('of which a part did not start in time has not broken its promise either', async () => {
+  test('with a process that did not start in time has not broken its promise either', async () => {
     const { said } = await verdict(async () => {
       throw new TooSlow('producer 1 was not ready')
     })
@@ -186,14 +186,14 @@ describe('a scenario', () => {
     expect(told).toContain('1 of 1 scenarios broke a promise.')
   })
 
-  test('of the full size breaks its promise by a missed limit of time, a small one shows a busy machine', async () => {
+  test('of full size breaks its promise when it misses a time limit, a small one counts as late', async () => {
     expect((await verdict(async () => finding({ figures: slow }), true)).said).toBe('broken')
     expect((await verdict(async () => finding({ figures: slow }))).said).toBe('late')
     expect((await verdict(async () => finding())).said).toBe('kept')
   })
 })
 
-describe('what is kept of the last proof', () => {
+describe('the record of the last proof', () => {
   const run: Run = { commit: 'abc1234', size: 'full', machine: 'a machine', load: 0.3 }
   const judgement = {
     ...{ accepted: 5, inLedger: 4, lostSilently: [], sentTwiceSilently: [], sentTwice: [], unsettled: [], flagged: [] },
@@ -218,7 +218,7 @@ describe('what is kept of the last proof', () => {
     ...more,
   })
 
-  test('is replaced for what was played, stays for the rest, and says at which commit', () => {
+  test('replaces the scenarios that ran, keeps the others, and has the commit', () => {
     const first = recordsAfter([], [played('one'), played('two')], run, ['one', 'two'])
     const later = { ...run, commit: 'def5678' }
     const skipped = played('one', { finding: undefined, skipped: 'no such program here' })
@@ -233,12 +233,12 @@ describe('what is kept of the last proof', () => {
     expect(recordsAfter(second, [], run, ['one']).map(({ scenario }) => scenario)).toEqual(['one'])
   })
 
-  test('names what took too long to tell, which is no kept promise', () => {
+  test('names scenarios that were too slow for a verdict, which count as no kept promise', () => {
     const [record] = recordsAfter([], [played('one', { late: ['not at rest in time'] })], run, ['one'])
     expect(record?.broken).toEqual(['not at rest in time'])
   })
 
-  test('is the page in docs, of scenarios that there are', () => {
+  test('matches the page in docs, and has only existing scenarios', () => {
     expect(readFileSync(PAGE, 'utf8')).toBe(pageOf(readRecords()))
     const known = [...SCENARIOS, ...SAFEGUARDS].map(({ name }) => name)
     expect(readRecords().filter(({ scenario }) => !known.includes(scenario))).toEqual([])

@@ -46,7 +46,7 @@ const isRepeated = (now: World) => {
   now.ledger.push({ to: '49', id: 'm1' })
 }
 
-describe('a message is not taken for lost or doubled', () => {
+describe('a message is not counted as lost or doubled', () => {
   test.each([
     ['before the states are read', [isSent]],
     ['between the states and the ledger', [nothing, isSent]],
@@ -67,12 +67,12 @@ describe('a message is not taken for lost or doubled', () => {
   })
 })
 
-test('a message that is called read and was never taken is lost silently, also while others are sent', async () => {
+test('a message reported as read that was never sent is lost silently, also while others are sent', async () => {
   const { judgement } = await judgeInOrder(world([], { state: 'read' }), given)
   expect(judgement.lostSilently).toEqual(['49'])
 })
 
-test('a message that left twice without a flag is found, under whatever id', async () => {
+test('a message that left twice without a flag is found, under any id', async () => {
   const ledger = [
     { to: '49', id: 'm1' },
     { to: '49', id: 'm2' },
@@ -82,7 +82,7 @@ test('a message that left twice without a flag is found, under whatever id', asy
   expect([...states.keys()]).toEqual(['m1', 'm2'])
 })
 
-describe('the wait for rest', () => {
+describe('the wait until nothing moves', () => {
   /** Asks on a clock that stands still but for the pauses. */
   function waitFor(answer: (ms: number) => string | true) {
     let ms = 0
@@ -95,21 +95,21 @@ describe('the wait for rest', () => {
     return untilOver(120_000, async () => answer(ms), { everyMs: 1_000, clock }).then((end) => ({ end, ms }))
   }
 
-  test('goes on beyond its limit as long as something moves', async () => {
+  test('continues beyond its limit as long as something moves', async () => {
     expect(await waitFor((ms) => ms >= 400_000 || String(ms))).toEqual({ end: 'over', ms: 400_000 })
   })
 
-  test('calls stuck what does not move any more', async () => {
+  test('reports as stuck what no longer moves', async () => {
     const { end, ms } = await waitFor((now) => String(Math.min(now, 100_000)))
     expect(end).toBe('stuck')
     expect(ms).toBeLessThan(200_000)
   })
 
-  test('does not call stuck what has only stood still before its limit', async () => {
+  test('does not report as stuck what only stood still before its limit', async () => {
     expect((await waitFor((ms) => ms >= 119_000 || 'nothing')).end).toBe('over')
   })
 
-  test('calls late what moves and does not come to its end', async () => {
+  test('reports as late what moves and does not finish', async () => {
     expect((await waitFor(String)).end).toBe('late')
   })
 })

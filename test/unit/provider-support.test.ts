@@ -11,7 +11,7 @@ test.each(['image', 'video', 'document'])('the Cloud API refuses a list with a h
   expect(faultsOf(listBody({ header: { type, [type]: file } }))).toEqual([{ path: 'interactive.header.type', message }])
 })
 
-test('the Cloud API takes everything else as we do', () => {
+test('the Cloud API accepts everything else that the interface accepts', () => {
   const image = { type: 'image', image: file }
   const bodies = [
     listBody(),
@@ -28,14 +28,14 @@ test('the Cloud API takes everything else as we do', () => {
 const partnerFaults = (body: unknown, publicUrl?: string) =>
   partnerApiFaults(contentSchema.parse(body), '447700900123', { publicUrl })
 
-test('the partner wire wants a header with reply buttons', () => {
+test('the partner wire requires a header with reply buttons', () => {
   expect(partnerFaults(buttonsBody({ header: undefined }))).toEqual([
     { path: 'interactive.header', message: 'required by this sender’s provider' },
   ])
   expect(partnerFaults(buttonsBody())).toEqual([])
 })
 
-test('the partner wire names files by their address only', () => {
+test('the partner wire accepts files only by their address', () => {
   const gallery = imageBody({ link: undefined, gallery: '7' })
   expect(partnerFaults(gallery).map(({ path }) => path)).toEqual(['image.gallery'])
   expect(partnerFaults(gallery, 'https://laneway.example')).toEqual([])

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => void vi.useRealTimers())
 
-test('a field that is not taken is logged by its name, again only after an hour', () => {
+test('an unused webhook field is logged by name, again only after an hour', () => {
   const warnings = createRareWarnings(log)
   for (const field of ['calls', 'history', 'calls']) warnings.otherField(field)
   expect(lines.map(({ field }) => field)).toEqual(['calls', 'history'])
@@ -26,13 +26,13 @@ test('a field that is not taken is logged by its name, again only after an hour'
   expect(lines).toHaveLength(3)
 })
 
-test('that statuses come without our id is logged once an hour', () => {
+test('statuses without our id are logged once an hour', () => {
   const warnings = createRareWarnings(log)
   for (let time = 0; time < 3; time += 1) warnings.statusWithoutId()
   expect(lines.map(({ msg }) => msg)).toEqual(['webhook.status_without_id'])
 })
 
-test('a number that no sender has is logged by its id, and whatever is no id by none', () => {
+test('a number that no sender has is logged by its id, and an invalid id by none', () => {
   const warnings = createRareWarnings(log)
   for (const id of ['106', '106', '+49 1700', 'x'.repeat(100)]) warnings.unknownNumber(id)
   expect(lines.map(({ msg, phone_number_id }) => [msg, phone_number_id])).toEqual([
@@ -41,7 +41,7 @@ test('a number that no sender has is logged by its id, and whatever is no id by 
   ])
 })
 
-test('however many numbers nobody has are named within an hour, the log gets some of them', () => {
+test('of any number of unknown numbers within an hour, the log gets only some', () => {
   const warnings = createRareWarnings(log)
   for (let round = 0; round < 2; round++) for (let id = 1; id <= 2_000; id++) warnings.unknownNumber(String(id))
   expect(lines.length).toBeLessThanOrEqual(500)

@@ -16,13 +16,13 @@ function sampleAt(meter: ReturnType<typeof createRateMeter>, atMs: number, perSe
   meter.add(atMs, counts)
 }
 
-test('a steady rate is shown as it is while somebody looks each second', () => {
+test('a steady rate is shown correctly while it is read each second', () => {
   const meter = createRateMeter(30)
   for (let second = 0; second <= 40; second += 1) sampleAt(meter, BEGAN + second * 1_000, 80)
   expect(meter.rates(BEGAN + 40_000).sent).toBeCloseTo(80, 0)
 })
 
-test('what was sent while nobody looked is not shown as sent in this moment', () => {
+test('messages sent while nobody read the rate are not shown as sent now', () => {
   const meter = createRateMeter(30)
   for (let second = 0; second <= 12; second += 1) sampleAt(meter, BEGAN + second * 1_000, 80)
   for (const second of [60, 61, 62]) {

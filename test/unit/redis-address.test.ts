@@ -47,7 +47,7 @@ test.each([
   expect(parseRedisAddress(url)).toEqual(says)
 })
 
-describe('an address of no such form is refused with a sentence that names the form and not the password', () => {
+describe('an invalid address is refused with a sentence that has the valid forms and not the password', () => {
   test.each([
     ['http://u:hunter2@host', 'redis://host:port'],
     ['redis://u:hunter2@a,b', 'redis+cluster://'],
@@ -69,14 +69,14 @@ describe('an address of no such form is refused with a sentence that names the f
   })
 })
 
-test('what is shown of an address holds no credentials', () => {
+test('the shown part of an address has no credentials', () => {
   expect(shownAddress('rediss://me:hunter2@host:1/2')).toBe('host:1')
   expect(shownAddress('redis+cluster://me:hunter2@a,[::1]:2')).toBe('a:6379,[::1]:2')
   expect(shownAddress('redis+sentinel://me:hunter2@a/mine?sentinel_password=hunter2')).toBe('a:26379')
 })
 
 test.each(['http://host', 'unix://', 'unix:///%zz', 'unix:///run/redis.sock?db=2'])(
-  'the client refuses %s in a sentence that names every form',
+  'the client refuses %s with a sentence that has every form',
   async (url) => {
     const sentence =
       /^redisUrl must be redis:\/\/host:port\[\/db\], unix:\/\/\/\S+, redis\+sentinel:\/\/.* or redis\+cluster:\/\//

@@ -5,7 +5,7 @@ import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 
 const LANE = 1
 
-test('a time of Redis is never taken for an earlier one of ours, and is off by the quickest round trip at most', () => {
+test('a time of Redis never becomes an earlier one of ours, and is off by the quickest round trip at most', () => {
   const trip = fc.record({
     there: fc.double({ min: 0, max: 50, noNaN: true }),
     back: fc.double({ min: 0, max: 50, noNaN: true }),
@@ -27,7 +27,7 @@ test('a time of Redis is never taken for an earlier one of ours, and is off by t
   )
 })
 
-test.each([300_000, -300_000])('a clock that is set by %i ms is believed at the next answer', (set) => {
+test.each([300_000, -300_000])('a clock that is set by %i ms is trusted at the next answer', (set) => {
   const clock = createRedisClock()
   clock.observe(LANE, 0, 5_000, 2)
   clock.observe(LANE, 100, 5_100 + set, 102)
@@ -35,7 +35,7 @@ test.each([300_000, -300_000])('a clock that is set by %i ms is believed at the 
   expect(Math.abs(clock.ours(LANE, redisNow) - 200)).toBeLessThanOrEqual(2)
 })
 
-test('servers of a cluster have clocks of their own', () => {
+test('the servers of a cluster have separate clocks', () => {
   const clock = createRedisClock((lane) => (lane < 10 ? 'a' : 'b'))
   clock.observe(1, 0, 5_000, 2)
   clock.observe(11, 0, 65_000, 2)

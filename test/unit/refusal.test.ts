@@ -13,6 +13,6 @@ test.each([
     'sendAt: unknown field; is "send_at" meant? (and 1 more, see details).',
   ],
   [[], 'The request is not valid.'],
-])('%j is said as one sentence', (faults, sentence) => {
+])('%j becomes one sentence', (faults, sentence) => {
   expect(sentenceOf(faults)).toBe(sentence)
 })

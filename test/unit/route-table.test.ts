@@ -20,7 +20,7 @@ const jsonSchemaOf = (spec: RouteSpec, status: number): z.ZodType | undefined =>
   return answer instanceof z.ZodType ? answer : answer?.schema
 }
 
-test('no two routes have one address', () => {
+test('no two routes have the same address', () => {
   const addresses = ROUTES.flatMap((spec) =>
     [spec.path, spec.alsoAt].flatMap((path) => (path === undefined ? [] : [`${spec.method} ${path}`])),
   )
@@ -52,13 +52,13 @@ test('reading the table loads neither Redis nor Express nor a queue', () => {
 const OPEN = ['pricing']
 
 describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name, spec) => {
-  test('has one sentence about it, and a permission that there is', () => {
+  test('has a summary of one sentence, and an existing permission', () => {
     expect(spec.summary).toMatch(/^[A-Z][^\n]{8,118}[^.]\.$/)
     if (spec.access.in === 'open') expect(spec.access.why).not.toBe('')
     else expect([...PERMISSIONS, OPERATOR]).toContain(spec.access.permission)
   })
 
-  test('says what the activity calls it, if it changes something that a person answers for', () => {
+  test('has a name in the activity, if it changes something that a person answers for', () => {
     // Traffic of applications, which would push all else out of the activity; and what changes nothing.
     const isTraffic =
       /^\/(sendservicemessages|chatappbusiness|messages\/batch|messages\/:id\/read|flows|partners|api\/betav3|webhooks)/.test(
@@ -76,7 +76,7 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
     expect(Object.keys(spec.params?.shape ?? {})).toEqual(parametersOf(spec.path))
   })
 
-  test('has examples that its schemas take, of every status in JSON', () => {
+  test('has examples that its schemas accept, for every status in JSON', () => {
     for (const example of spec.examples) {
       const { params, query, headers, body, status } = example
       const answer = shownAnswer(spec, example)
@@ -93,7 +93,7 @@ describe.each(ROUTES.map((spec) => [nameOf(spec), spec] as const))('%s', (_name,
     expect(spec.examples.length).toBeGreaterThan(0)
   })
 
-  test('answers nothing beyond its schemas: not one more field, at any depth, but in what is open', () => {
+  test('returns nothing beyond its schemas: not one more field, at any depth, except where they are open', () => {
     for (const example of spec.examples) {
       const { status } = example
       const answer = shownAnswer(spec, example)
@@ -123,7 +123,7 @@ const faultsIn = (schema: z.ZodType, given: object) => {
 }
 
 test.each(ROUTES.flatMap((route) => (route.body.as === 'json' ? [{ ...route, schema: route.body.schema }] : [])))(
-  'a field that nobody knows is told by its name alone, or in words of what $method $path takes',
+  'an unknown field is reported by its name alone, or in a sentence of what $method $path accepts',
   ({ schema }) => {
     const faults = faultsIn(schema, { 'no such field': 1 })
     const ofBody = faults.filter(({ path }) => path === '')
@@ -132,14 +132,14 @@ test.each(ROUTES.flatMap((route) => (route.body.as === 'json' ? [{ ...route, sch
   },
 )
 
-test('a change of nothing is one fault, of the whole body', () => {
+test('an empty change is one fault, of the whole body', () => {
   const schema = changesOf({ name: z.string() })
   expect(faultsIn(schema, {})).toEqual([{ path: '', message: 'expected at least one change' }])
   expect(faultsIn(schema, { nmae: 'x' })).toEqual([{ path: 'nmae', message: 'unknown field' }])
   expect(faultsIn(schema, { name: 'x' })).toEqual([])
 })
 
-describe('an answer that a test sees is refused when', () => {
+describe('an answer to a test is refused when', () => {
   const asked = (path: string, status: number, method = 'GET'): Asked => ({
     ...{ method, path, status },
     type: 'application/json; charset=utf-8',
@@ -156,13 +156,13 @@ describe('an answer that a test sees is refused when', () => {
     expect(faultOfHead(asked('/dashboard/x', 200))).toBeUndefined()
   })
 
-  test('its code is none of the route', () => {
+  test('its code is not one of the route', () => {
     expect(faultOfAnswer(asked('/jobs/x', 404), error('not_found'))).toBeUndefined()
     expect(faultOfAnswer(asked('/healthz', 404), error('not_found'))).toContain('not_found')
     expect(faultOfAnswer(asked('/jobs/x', 404), '{}')).toContain('no error')
   })
 
-  test('its body is another one', () => {
+  test('its body has another shape', () => {
     expect(faultOfAnswer(asked('/healthz', 200), '{"status":true,"message":"alive"}')).toBeUndefined()
     expect(faultOfAnswer(asked('/healthz', 200), '{"status":true,"message":"alive","x":1}')).toContain('x')
     expect(faultOfAnswer(asked('/healthz', 200), 'alive')).toContain('another body')

@@ -26,7 +26,7 @@ test.each([
   ['ndjson', '', 0],
   ['ndjson', '{"phone":"491"}\n\n{"phone":"492"}', 2],
   ['ndjson', '{"phone":"491","name":"a \\" b"}\n{"phone":"492"}\n', 2],
-] as const)('%s %j has so many rows: %i', async (format, text, rows) => {
+] as const)('%s %j has this many rows: %i', async (format, text, rows) => {
   for (const pieceBytes of [1, 3, 1_000]) expect(await count(format, text, pieceBytes)).toEqual({ rows, text })
 })
 
@@ -40,19 +40,19 @@ test.each([
   // The mark of a text, before a tab.
   ["phone\n'\t\n'a\n''\t\n", 2],
   ['phone\n"\u00a0\f"\n"\u3000" \n"\u3042"\n', 1],
-])('%j has so many rows: %i', async (text, rows) => {
+])('%j has this many rows: %i', async (text, rows) => {
   for (const pieceBytes of [1, 3, 1_000]) expect(await count('csv', text, pieceBytes)).toEqual({ rows, text })
 })
 
 test.each([
   ['phone,name\n491,Ann\n\n492,"Bob\n493,Cyd\n', 4],
   [`phone,name\n491,Ann\n492,"Bob\n${'493,Cyd\n'.repeat(10_000)}"\n`, 3],
-])('a quote that is never closed is named by the line of its record', async (text, line) => {
+])('a quote that is never closed is reported with the line of its record', async (text, line) => {
   const sentence = `the record that begins on line ${line} opens a quote and never closes it`
   for (const pieceBytes of [1, 3, 1_000]) await expect(count('csv', text, pieceBytes)).rejects.toThrow(sentence)
 })
 
-test('rows and open quotes are those that reading the file finds', async () => {
+test('rows and open quotes are those found by reading the file', async () => {
   const text = fc.string({
     unit: fc.constantFrom('"', '"', ',', ';', '\n', 'a', ' ', '\t', '\u00a0', "'"),
     maxLength: 40,

@@ -5,10 +5,10 @@ import { isSameOrigin } from '../../src/producer/session-cookie.ts'
 const post = (headers: Record<string, string>, publicUrl?: string): boolean =>
   isSameOrigin({ method: 'POST', headers: { host: '10.0.0.7:3000', ...headers } }, publicUrl)
 
-describe('behind a proxy that asks by another name', () => {
+describe('behind a proxy that uses another host name', () => {
   const origin = 'https://console.example'
 
-  test('a page of the public address is our own', () => {
+  test('a page of the public address is of our own site', () => {
     expect(post({ origin }, 'https://console.example/')).toBe(true)
     expect(post({ origin })).toBe(false)
   })
@@ -19,7 +19,7 @@ describe('behind a proxy that asks by another name', () => {
     }
   })
 
-  test('what the browser says of the site counts for more', () => {
+  test("the browser's own header about the site takes precedence", () => {
     expect(post({ origin, 'sec-fetch-site': 'cross-site' }, 'https://console.example')).toBe(false)
     expect(post({ origin, 'sec-fetch-site': 'same-origin' })).toBe(true)
   })

@@ -14,7 +14,7 @@ async function run(script: string, ...words: string[]) {
 }
 
 test.each([['build'], ['run', 'start'], ['run', 'worker']])(
-  '%s %s takes no words and refuses one by name',
+  '%s %s accepts no arguments and refuses one by name',
   async (...words) => {
     const [script = '', ...rest] = words
     for (const word of ['--fast', 'fast']) {
@@ -35,7 +35,7 @@ test.each([
   expect(said).toContain(`'${known}d'`)
 })
 
-test('the bench refuses what is no number, names the option, and never measures with NaN', () => {
+test('the bench refuses a value that is not a number, names the option, and never measures with NaN', () => {
   const left = new Error('left')
   const exit = process.exit
   const write = process.stderr.write

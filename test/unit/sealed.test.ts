@@ -33,7 +33,7 @@ test('without a key nothing is sealed and nothing is opened', () => {
   expect(openText(sealed)).toBe(sealed)
 })
 
-test('a sealed text shows nothing of itself, is another one each time, and opens', () => {
+test('a sealed text reveals nothing of itself, differs each time, and opens', () => {
   useDataKeys([OLD])
   const sealed = sealText(TEXT)
   expect(sealed).not.toContain('table')
@@ -43,7 +43,7 @@ test('a sealed text shows nothing of itself, is another one each time, and opens
   expect(sealText('')).toBe('')
 })
 
-test('the first key seals, all open, and what was written in clear is read', () => {
+test('the first key seals, all keys open, and unsealed text is still read', () => {
   useDataKeys([OLD])
   const sealed = sealText(TEXT)
   useDataKeys([NEW, OLD])
@@ -64,7 +64,7 @@ test('a sealed text that was changed does not open', () => {
   expect(() => openText(sealed.slice(0, 20))).toThrow(DataKeyError)
 })
 
-test('a person is found under what stood for them before there was a key, and under each key', () => {
+test('a person is found under their hashes from before there was a key, and under each key', () => {
   useDataKeys([OLD])
   const [name, mark] = [nameOfPerson(PERSON), indexHashOf(PERSON)]
   expect(name).toMatch(/^[\w-]{22}$/)
@@ -89,7 +89,7 @@ const payload: SendPayload = {
   filled: ['Ada'],
 }
 
-test('of the payload of a job what the lane needs stays in clear, and the rest is read back', () => {
+test('in the payload of a job the fields for the lane are unsealed, and the rest is read back', () => {
   useDataKeys([OLD])
   const stored = JSON.parse(JSON.stringify(storedPayload(payload)))
   expect(stored).toMatchObject({ v: 1, class: 'campaign', until: 1_800_000_000_000, run: 7 })
@@ -100,7 +100,7 @@ test('of the payload of a job what the lane needs stays in clear, and the rest i
   expect(sendPayloadSchema.parse(JSON.parse(JSON.stringify(payload)))).toEqual(payload)
 })
 
-test('a payload under a key that is not there is told from one that is broken', () => {
+test('a payload under a missing key is distinguished from a broken one', () => {
   useDataKeys([OLD])
   const stored = JSON.parse(JSON.stringify(storedPayload(payload)))
   for (const keys of [[], [NEW]]) {

@@ -12,11 +12,11 @@ describe.each([
 ])('each row of "%s"', (heading, count) => {
   const rows = tableUnder(page, heading)
 
-  test('is there', () => {
+  test('exists', () => {
     expect(rows.length).toBe(count)
   })
 
-  test('is held by tests that exist', () => {
+  test('names tests that exist', () => {
     for (const row of rows) {
       const named = [...(row.at(-1) ?? '').matchAll(/`(test\/[\w./-]+)`/g)].map((match) => match[1] ?? '')
       expect(named.length, row[0]).toBeGreaterThan(0)

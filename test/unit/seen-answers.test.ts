@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { unseen, unseenSentence } from '../support/seen-answers.ts'
 
-test('what no worker has seen is left, each with its method, path and status', () => {
+test('answers that no worker has seen are listed, each with its method, path and status', () => {
   const folder = mkdtempSync(join(tmpdir(), 'laneway-seen-'))
   try {
     const all = unseen(folder)

@@ -50,7 +50,7 @@ test('null at any place is a fault of exactly that place', () => {
   )
 })
 
-test('a field left out is a fault of that field, unless it is one of the optional ones', () => {
+test('a field left out is a fault of that field, unless it is optional', () => {
   const optional = new RegExp(
     'valid_until$|footer$|description$|caption$|preview_url$|^document.filename$|^context$|^location.(name|address)$|' +
       '^contacts\\[\\d+\\]\\.(?!name$|name\\.formatted_name$)',
@@ -80,7 +80,7 @@ test('a text that is far too long is a fault of exactly that place', () => {
   )
 })
 
-test('no value at any place makes a parser crash, pollute a prototype or answer at length', () => {
+test('no value at any place makes a parser crash, pollute a prototype or return a long error', () => {
   const anyPlace = fc.tuple(goodServiceBody, fc.nat(), hostileValue).map(([body, nth, value]) => {
     const places = placesOf(body)
     return changed(body, places[nth % places.length]?.path ?? [], value)

@@ -25,11 +25,11 @@ const oneOfAllKinds =
   'expected "text", "interactive", "image", "audio", "video", "document", "sticker", "location", "contacts" or "reaction"'
 
 describe('the envelope', () => {
-  test('gives the recipient as given and as digits', () => {
+  test('returns the recipient as given and as digits', () => {
     expect(messageOf(imageBody())).toMatchObject({ to: '14155550123', input: '+1 (415) 555-0123' })
   })
 
-  test('gives the end of validity in epoch milliseconds, whatever its zone, and nothing when there is none', () => {
+  test('returns the end of validity in epoch milliseconds, in any zone, and nothing without one', () => {
     const at = (valid_until: string) => messageOf({ ...imageBody(), valid_until }).validUntilMs
     expect(at('2026-01-31T12:00:00Z')).toBe(Date.UTC(2026, 0, 31, 12))
     expect(at('2026-01-31T12:00:00.250+02:00')).toBe(Date.UTC(2026, 0, 31, 10, 0, 0, 250))
@@ -70,7 +70,7 @@ describe('the envelope', () => {
     expect(faultsOf(body)).toEqual([{ path: '', message }])
   })
 
-  test('a wrong type hides none of the other faults', () => {
+  test('a wrong type hides no other fault', () => {
     const body = { ...imageBody(), type: 'foo', to: 'nobody', recipient_type: 'group', valid_until: 5 }
     expect(faultsOf(body).map((fault) => fault.path)).toEqual(['to', 'recipient_type', 'valid_until', 'type'])
   })
@@ -102,7 +102,7 @@ describe('unknown fields', () => {
     })
   })
 
-  test('with hostile names neither pass nor do harm', () => {
+  test('with hostile names are neither kept nor harmful', () => {
     const text = JSON.stringify(audioBody()).replace('{', '{"__proto__":{"polluted":1},"constructor":{"prototype":{}},')
     const { content } = messageOf(JSON.parse(text))
     expect(content).toEqual({ type: 'audio', audio: audioBody().audio })
@@ -124,11 +124,11 @@ describe('media', () => {
     ['image.link', imageBody({ link: undefined }), 'required'],
     ['audio.link', { ...audioBody(), audio: {} }, 'required'],
     ['audio.link', { ...audioBody(), audio: { link: 5 } }, 'expected a string, got a number'],
-  ])('%s: a fault is told', (path, body, message) => {
+  ])('%s: a fault is reported', (path, body, message) => {
     expect(faultsOf(body)).toEqual([{ path, message }])
   })
 
-  test('a caption of 1,024 UTF-16 units passes', () => {
+  test('a caption of 1,024 UTF-16 units is accepted', () => {
     messageOf(imageBody({ caption: '🙂'.repeat(512) }))
   })
 
@@ -136,11 +136,11 @@ describe('media', () => {
     'http://files.example/a.png',
     'HTTPS://files.example:8443/a b'.replace(' ', '%20'),
     'https://bücher.example/ä',
-  ])('the link %s passes and stays as written', (given) => {
+  ])('the link %s is accepted and unchanged', (given) => {
     expect(messageOf(imageBody({ link: given })).content).toMatchObject({ image: { link: given } })
   })
 
-  test('a link with an umlaut passes the ten-thousandth time as it did the first', () => {
+  test('a link with an umlaut is accepted the ten-thousandth time as it was the first', () => {
     // Read as a request is read: the bytes of the string decide which way of the URL parser it takes.
     const link: unknown = JSON.parse('"https://bücher.example/ä"')
     const read = () => parseServiceMessage(imageBody({ link })).ok
@@ -163,7 +163,7 @@ describe('media', () => {
     'https://files.example/cat.png\n',
     'https://files.example/cat\u0000.png',
     'https://[::1/cat.png',
-  ])('the link %j is no absolute web address', (given) => {
+  ])('the link %j is not an absolute web address', (given) => {
     expect(faultsOf(imageBody({ link: given }))).toEqual([
       { path: 'image.link', message: expect.stringContaining('expected an absolute http or https address, got "') },
     ])
@@ -188,7 +188,7 @@ describe.each([
   ['reply buttons', buttonsBody],
   ['a list', listBody],
 ])('the frame of %s', (_, bodyWith) => {
-  test.each(headers)('a header of type $type passes', (header) => {
+  test.each(headers)('a header of type $type is accepted', (header) => {
     expect(messageOf(bodyWith({ header })).content).toMatchObject({ interactive: { header } })
   })
 
@@ -244,7 +244,7 @@ describe.each([
     expect(faultsOf(bodyWith(interactive))).toEqual([{ path, message }])
   })
 
-  test('texts of exactly the limits pass', () => {
+  test('texts of exactly the limits are accepted', () => {
     const interactive = {
       header: { type: 'text', text: 'x'.repeat(60) },
       body: { text: 'x'.repeat(1024) },
@@ -260,7 +260,7 @@ describe('reply buttons', () => {
     expect(content).toMatchObject({ interactive: { type: 'button', body: {} } })
   })
 
-  test('one to three pass, with titles and ids of exactly the limits', () => {
+  test('one to three are accepted, with titles and ids of exactly the limits', () => {
     messageOf(buttons(replyButton('a', 'A')))
     messageOf(buttons(replyButton('x'.repeat(256), 'x'.repeat(20)), replyButton('b', 'B'), replyButton('c', 'C')))
   })
@@ -295,7 +295,7 @@ describe('reply buttons', () => {
     ])
   })
 
-  test('that lack their ids are not also told to repeat each other', () => {
+  test('without ids are not also reported as repeating each other', () => {
     const nameless = { type: 'reply', reply: {} }
     const missing = (path: string) => ({ path: `interactive.action.buttons${path}`, message: 'required' })
     expect(faultsOf(buttons(nameless, nameless))).toEqual(
@@ -339,7 +339,7 @@ describe('a list', () => {
     messageOf(listOf([...'abcdefghij'].map((id) => sectionOf(id))))
   })
 
-  test('texts of exactly the limits pass', () => {
+  test('texts of exactly the limits are accepted', () => {
     const rows = [{ id: 'x'.repeat(200), title: 'x'.repeat(24), description: 'x'.repeat(72) }]
     messageOf(listBody({ action: { button: 'x'.repeat(20), sections: [{ title: 'x'.repeat(24), rows }] } }))
   })
@@ -381,7 +381,7 @@ describe('a list', () => {
     expect(faultsOf(listBody({ action }))).toEqual([{ path: 'interactive.action.button', message }])
   })
 
-  test('a row of a wrong type hides neither the other rows nor the rules over all of them', () => {
+  test('a row of a wrong type hides neither the other rows nor the rules about all of them', () => {
     const sections = [
       { rows: [row('a'), 5, { id: 'a', title: 'x'.repeat(25) }] },
       ...[...'bcdefghijk'].map((id) => sectionOf(id)),
@@ -405,7 +405,7 @@ test('the file name of a document has at most 240 characters', () => {
   ])
 })
 
-test('a content that was stored is read back the same', () => {
+test('a stored content is read back unchanged', () => {
   for (const body of [buttonsBody(), listBody(), imageBody(), audioBody()]) {
     const { content } = messageOf(body)
     expect(contentSchema.parse(JSON.parse(JSON.stringify(content)))).toEqual(content)

@@ -2,21 +2,21 @@
 import { expect, test } from 'vitest'
 import { SharedMoments, sharedTickBefore } from '../../src/kernel/shared-ticks.ts'
 
-test('what is due at different moments begins at the same tick', () => {
+test('tasks due at different moments start at the same tick', () => {
   expect([1_101, 1_120, 1_149.9].map((at) => sharedTickBefore(at, 1_010))).toEqual([1_100, 1_100, 1_100])
 })
 
-test('a tick is used as it comes', () => {
+test('a time that is a tick stays the same', () => {
   expect(sharedTickBefore(1_100, 1_010)).toBe(1_100)
 })
 
-test('what is due before the next tick begins when it is due', () => {
+test('a task due before the next tick starts when it is due', () => {
   expect([sharedTickBefore(1_049, 1_010), sharedTickBefore(1_049, 1_000), sharedTickBefore(990, 1_010)]).toEqual([
     1_049, 1_049, 990,
   ])
 })
 
-test('a wait for a moment ends at once when it is stopped, and one that was cancelled never begins', async () => {
+test('a wait for a moment ends at once when it is stopped, and a cancelled task never starts', async () => {
   const moments = new SharedMoments()
   const stopping = new AbortController()
   const far = moments.until(performance.now() + 600_000, stopping.signal)

@@ -20,7 +20,7 @@ function pieces(most: number, mostOfOne?: number) {
   return { shares, gone, take }
 }
 
-test('when all is taken the oldest of the account that holds most is taken back, and only as much as it takes', () => {
+test('when all is in use the account with most gives back its oldest piece, and only as much as needed', () => {
   const { shares, gone, take } = pieces(100)
   take(TWO, 10, 'old, but of an account that has little')
   const a = take(ONE, 30, 'a')
@@ -35,7 +35,7 @@ test('when all is taken the oldest of the account that holds most is taken back,
   expect(shares.held()).toBe(80)
 })
 
-test('those without a key make room first, the address that has most of all, down to a quarter', () => {
+test('holders without a key give way first, the address with most before others, down to a quarter', () => {
   const { gone, take } = pieces(100)
   take(addressHolder('192.0.2.1'), 10, 'few')
   for (let n = 0; n < 5; n += 1) take(addressHolder('192.0.2.2'), 5, `many ${n}`)
@@ -52,7 +52,7 @@ test('those without a key make room first, the address that has most of all, dow
   expect(later.slice(1)).toEqual(['one 0'])
 })
 
-test('what one may have at most, no account goes beyond, and strangers do not together', () => {
+test('no account exceeds the maximum of one holder, nor do all strangers together', () => {
   const { gone, take } = pieces(100, 75)
   for (let n = 0; n < 4; n += 1) take(ONE, 25, `${n}`)
   expect(gone).toEqual(['0'])
@@ -61,14 +61,14 @@ test('what one may have at most, no account goes beyond, and strangers do not to
   expect(strangers).toEqual(['0', '1', '2', '3', '4'])
 })
 
-test('an account that has as much as the largest one has no room when all is taken', () => {
+test('an account that has as much as the largest one gets no room when all is in use', () => {
   const { shares, take } = pieces(4)
   for (const holder of [ONE, ONE, TWO, TWO]) take(holder, 1)
   expect([ONE, TWO].map(shares.hasRoomFor)).toEqual([false, false])
   expect(shares.hasRoomFor(accountHolder(3))).toBe(true)
 })
 
-test('what is busy is taken back last, what changes hands counts for the new holder as its youngest', () => {
+test('a busy piece is taken back last, and a piece that changes hands is the youngest of its new holder', () => {
   const { gone, take } = pieces(4)
   take(ONE, 1, 'busy', () => true)
   const moved = take(addressHolder('192.0.2.1'), 1, 'moved')
@@ -81,7 +81,7 @@ test('what is busy is taken back last, what changes hands counts for the new hol
   expect(gone).toEqual(['idle', 'moved'])
 })
 
-test('what is kept is passed over; with nothing else left, the one that asks for more is taken back', () => {
+test('a kept piece is skipped; with nothing else left, the holder that asks for more loses the new piece', () => {
   const { shares, gone, take } = pieces(100, 75)
   const kept = take(ONE, 70, 'kept')
   kept.keep()
@@ -96,7 +96,7 @@ test('what is kept is passed over; with nothing else left, the one that asks for
   expect(shares.held()).toBe(0)
 })
 
-test('work begins in the order in which it came, so many at a time; what nobody waits for is left', async () => {
+test('work starts in the order in which it came, a limited number at a time; work nobody waits for is dropped', async () => {
   const semaphore = createSemaphore(2)
   const begun: number[] = []
   const ends: (() => void)[] = []
@@ -116,7 +116,7 @@ test('work begins in the order in which it came, so many at a time; what nobody 
   expect(await Promise.all(all)).toEqual([1, 2, undefined, 4])
 })
 
-test('work that fails makes room like any other', async () => {
+test('work that fails frees its room like any other', async () => {
   const semaphore = createSemaphore(1)
   const failing = semaphore.run(
     () => Promise.reject(new Error('no')),

@@ -21,7 +21,7 @@ const changed = fc
     return id.slice(0, at) + by + id.slice(at + 1)
   })
 
-test('any id is itself again', () => {
+test('any id is restored unchanged', () => {
   const ids = fc.oneof(fc.string({ unit: 'binary', maxLength: 130 }), shaped, changed)
   fc.assert(
     fc.property(ids, (id) => {
@@ -40,14 +40,14 @@ test.each([
     outboundId({ wire: 'cloud', to: '447700900102', acceptedMs: 1_795_647_629_033, fateNumber: null }),
     46,
   ],
-])('an id %s takes less than 60 of 100', (_whose, id, bytes) => {
+])('an id %s takes less than three fifths of its length', (_whose, id, bytes) => {
   const stored = shortenProviderId(id)
   expect(Buffer.byteLength(stored)).toBe(bytes)
   expect(bytes).toBeLessThan(id.length * 0.6)
   expect(restoreProviderId(stored)).toBe(id)
 })
 
-test('ids with numbers of any length, and the longest one, are themselves again', () => {
+test('ids with numbers of any length, and the longest one, are restored unchanged', () => {
   for (const number of ['1', '127', '128', '16383', '16384', '2097152']) {
     const id = idOf(number, 'AB')
     expect(restoreProviderId(shortenProviderId(id))).toBe(id)
@@ -62,11 +62,11 @@ test.each([
   ['that a person’s message has', inboundId('447700900102')],
   ['that is no wamid', 'partner-7c2f'],
   ['that marks its number otherwise', idOf('491', 'AB').replace('HBg', 'HBk')],
-])('an id %s is kept as it is', (_which, id) => {
+])('an id %s is stored unchanged', (_which, id) => {
   expect(shortenProviderId(id)).toBe(id)
 })
 
-test('an id that begins like a shortened one is told from it', () => {
+test('an id that begins like a shortened one is distinguished from it', () => {
   for (const id of ['\u0001', '\u0001AB', '\u0002wamid']) {
     expect(shortenProviderId(id)).toBe(`\u0002${id}`)
     expect(restoreProviderId(shortenProviderId(id))).toBe(id)

@@ -19,7 +19,7 @@ test('an empty environment gives the documented defaults', () => {
   })
 })
 
-test('every setting is read, tokens without the spaces around them', () => {
+test('every setting is read, tokens without spaces around them', () => {
   const config = readSimulatorConfig({
     SIMULATOR_PORT: '0',
     SIMULATOR_HOST: '::1',
@@ -71,7 +71,7 @@ describe('a wrong setting', () => {
       'SIMULATOR_WEBHOOK_URL must be an absolute http or https address, got "ftp://x".',
     ],
     ['SIMULATOR_HONOURS_IDEMPOTENCY', 'yes', 'SIMULATOR_HONOURS_IDEMPOTENCY must be 0 or 1, got "yes".'],
-  ])('%s=%s is named in a sentence', (name, value, sentence) => {
+  ])('%s=%s is reported in a sentence', (name, value, sentence) => {
     expect(() => readSimulatorConfig({ [name]: value })).toThrow(new StartError(sentence))
   })
 

@@ -23,18 +23,18 @@ function tableUnder(heading: string): string[][] {
 
 const unquoted = (cells: (string | undefined)[]) => cells.map((cell) => cell?.replaceAll('`', ''))
 
-test('every name and every number is there once, and every number in the reserved range', () => {
+test('every name and every number exists once, and every number is in the reserved range', () => {
   expect(new Set(BEHAVIOURS.map((one) => one.name)).size).toBe(BEHAVIOURS.length)
   expect(new Set(BEHAVIOURS.map((one) => one.number)).size).toBe(BEHAVIOURS.length)
   expect(BEHAVIOURS.filter((one) => !/^1555010\d{4}$/.test(one.number))).toEqual([])
 })
 
-test('the fields of the control endpoint are those that it takes', () => {
+test('the documented fields of the control endpoint are those that it accepts', () => {
   const documented = unquoted(tableUnder('Steering it').map(([field]) => field))
   expect(documented.sort()).toEqual(Object.keys(controlSchema.shape).sort())
 })
 
-test('the settings are those that are read, with their defaults', () => {
+test('the documented settings are those that are read, with their defaults', () => {
   const documented = new Map(
     tableUnder('Settings')
       .map(([name, value]) => unquoted([name, value]))

@@ -11,7 +11,7 @@ function submission(more: Partial<Submission> = {}): Submission {
   return { wire: 'cloud', account: '1', sender: '1', to: '491701234567', opaque: null, template: null, ...more }
 }
 
-test('nothing is limited until it is switched on', () => {
+test('nothing is limited until a limit is switched on', () => {
   const limits = new Limits()
   const codes = Array.from({ length: 500 }, () => limits.refuse(submission(), start))
   expect(codes.every((refusal) => refusal === null)).toBe(true)
@@ -19,7 +19,7 @@ test('nothing is limited until it is switched on', () => {
 })
 
 describe('throughput', () => {
-  test('lets the limit through in no sliding second more than once, and never refuses below it', () => {
+  test('lets no more than the limit through in any second, and refuses nothing below it', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), gaps, (limit, waits) => {
@@ -38,7 +38,7 @@ describe('throughput', () => {
     )
   })
 
-  test('is counted for each sender, and refused with 130429', () => {
+  test('is counted per sender, and refused with 130429', () => {
     const limits = new Limits()
     limits.throughput = 1
     expect(limits.refuse(submission(), start)).toBeNull()
@@ -69,7 +69,7 @@ describe('the pair limit', () => {
     expect(limits.refuse(submission(), start + 6000)?.code).toBe(131056)
   })
 
-  test('leaves other recipients and other senders alone', () => {
+  test('does not affect other recipients and other senders', () => {
     const limits = new Limits()
     limits.pairLimit = true
     for (let sent = 0; sent < 46; sent += 1) limits.refuse(submission(), start)
@@ -90,7 +90,7 @@ describe('the 24-hour window', () => {
     expect(limits.isOutsideWindow(submission(), start + day)).toBe(true)
   })
 
-  test('is that of one number on the cloud wire, and open on the partner wire whichever recipient was written to', () => {
+  test('belongs to one number on the cloud wire, and to all recipients of a key on the partner wire', () => {
     const limits = new Limits()
     limits.window24h = true
     limits.noteInbound('1', '491701234567', start)
@@ -98,7 +98,7 @@ describe('the 24-hour window', () => {
     expect(limits.isOutsideWindow(submission({ wire: 'partner', account: 'key' }), start)).toBe(false)
   })
 
-  test('does not concern templates', () => {
+  test('does not apply to templates', () => {
     const limits = new Limits()
     limits.window24h = true
     expect(limits.isOutsideWindow(submission({ template: { name: 'news', language: 'en_US' } }), start)).toBe(false)

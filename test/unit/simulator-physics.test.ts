@@ -61,7 +61,7 @@ test('without rules everything arrives', () => {
 })
 
 describe('caps', () => {
-  test('refuse marketing to a person for a day, and count what comes within it', () => {
+  test('refuse marketing to a person for a day, and count sends within it', () => {
     const { send, notes } = portfolioWith({ caps: { share: 1 } })
     expect(send()).toBe(131049)
     expect(send({ from: '2', atMs: DAY - 1 })).toBe(131049)
@@ -74,7 +74,7 @@ describe('caps', () => {
     ])
   })
 
-  test('told by webhook, last a day from the second that the webhook tells', () => {
+  test('reported by webhook, last a day from the second given in the webhook', () => {
     const { send, notes } = portfolioWith({ caps: { share: 1, told: 'webhook' } })
     const failure = { status: 'failed', code: 131049, dueMs: start + 100 }
     const first = send()
@@ -87,7 +87,7 @@ describe('caps', () => {
     expect(send({ atMs: DAY - 500 })).toEqual(arrives)
   })
 
-  test('are drawn from the seed, for the share of people that they say, and again where they say so', () => {
+  test('are drawn from the seed, for their share of people, and again if set so', () => {
     const refusedBy = (seed: number) => {
       const { send } = portfolioWith({ seed, caps: { share: 0.4, again: 1 } })
       const refused = people(1_000).filter((to) => send({ to }) === 131049)
@@ -101,7 +101,7 @@ describe('caps', () => {
     expect(refusedBy(2)).not.toEqual(first)
   })
 
-  test('leave alone who has just written', () => {
+  test('do not affect a person who has just written', () => {
     const { send, windows } = portfolioWith({ caps: { share: 1 } })
     windows.add('491700000001')
     expect(send()).toEqual(arrives)
@@ -109,7 +109,7 @@ describe('caps', () => {
 })
 
 describe('holds', () => {
-  test('that end well send what was held when it is decided, and hold nothing afterwards', () => {
+  test('that end well send held messages when decided, and hold nothing afterwards', () => {
     const { send, events } = portfolioWith({ holds: { after: 1, for_ms: 1_000, ends: 'well' } })
     expect(send()).toEqual(arrives)
     expect(send({ atMs: 10 })).toMatchObject({
@@ -125,7 +125,7 @@ describe('holds', () => {
     expect(events()).toEqual(['held', 'held'])
   })
 
-  test.each([132015, 135000])('that end badly drop what was held (%i) and pause the template', (code) => {
+  test.each([132015, 135000])('that end badly drop held messages (%i) and pause the template', (code) => {
     const { send, scheduled, events } = portfolioWith({ holds: { for_ms: 1_000, ends: 'badly', code } })
     const dropped = { isHeld: true, updates: [{ status: 'failed', code, dueMs: start + 1_000 }] }
     expect(send()).toMatchObject(dropped)
@@ -153,7 +153,7 @@ describe('the budget', () => {
     expect(send({ to: one, atMs: DAY })).toBe(131048)
   })
 
-  test('does not count who has just written', () => {
+  test('does not count a person who has just written', () => {
     const { send, windows } = portfolioWith({ budget: { people: 1 } })
     const [one = '', two = ''] = people(2)
     windows.add(one)
@@ -161,7 +161,7 @@ describe('the budget', () => {
     expect(send({ to: two })).toEqual(arrives)
   })
 
-  test('is raised when it says, and tells so', () => {
+  test('is raised at its set point, and reports so', () => {
     const { send, scheduled } = portfolioWith({ budget: { people: 1, raised_to: 2, raised_after_ms: 1_000 } })
     const [one = '', two = ''] = people(2)
     expect(send({ to: one })).toEqual(arrives)
@@ -184,7 +184,7 @@ describe('quality', () => {
     expect(events().filter((event) => event === 'pauses_template')).toHaveLength(1)
   })
 
-  test('of a number holds all that it sends back for a while, and nothing of another number', () => {
+  test('of a number refuses all that it sends for a while, and nothing of another number', () => {
     const { send, scheduled } = portfolioWith({
       quality: { blocks: 1, holds_number_back_at: 2, holds_number_back_ms: 1_000 },
     })
@@ -200,7 +200,7 @@ describe('quality', () => {
   })
 })
 
-test('throughput is that of a number, and is raised after so many messages', () => {
+test('throughput belongs to a number, and is raised after a set count of messages', () => {
   const { send, scheduled } = portfolioWith({ throughput: { rate: 2, raised_after: 4 } })
   expect([send(), send(), send()]).toEqual([arrives, arrives, 130429])
   expect(send({ from: '2' })).toEqual(arrives)

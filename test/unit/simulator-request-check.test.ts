@@ -88,7 +88,7 @@ function wired(body: Body): Body {
   return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
 }
 
-describe('both wires take', () => {
+describe('both wires accept', () => {
   test.each([
     ['a list', list()],
     ['a list with a text header and a footer', list({ header: HEADERS[0], footer: { text: 'Bye' } })],
@@ -121,11 +121,11 @@ describe('both wires take', () => {
 })
 
 describe('every kind', () => {
-  test.each(Object.entries(PLAIN_KINDS))('%s passes on both wires', (type, content) => {
+  test.each(Object.entries(PLAIN_KINDS))('%s is accepted on both wires', (type, content) => {
     expect(onBoth(type, content)).toEqual([null, null])
   })
 
-  test.each(Object.entries(PLAIN_KINDS))('%s may answer a message, unless it is a reaction', (type, content) => {
+  test.each(Object.entries(PLAIN_KINDS))('%s may quote a message, unless it is a reaction', (type, content) => {
     const refusals = onBoth(type, content, { context: { message_id: 'wamid.1' } })
     const expected = type === 'reaction' ? { code: 100, details: 'Unexpected key "context".' } : null
     expect(refusals).toEqual([expected, expected])
@@ -176,7 +176,7 @@ describe('the wires differ', () => {
     expect(partner(wired(partnerInteractive(buttons({ header: undefined }))))).toEqual({ code: 100, details })
   })
 
-  test('a medium may be named by id on the cloud wire only, and by exactly one of id and link', () => {
+  test('a file may be given by id on the cloud wire only, and by exactly one of id and link', () => {
     const image = (medium: Body, text = undefined) => cloudText(TO, { type: 'image', image: medium, text })
     expect(cloud(wired(image({ id: '123' })))).toBeNull()
     expect(cloud(wired(image({ link: LINK, caption: 'Look' })))).toBeNull()
@@ -187,7 +187,7 @@ describe('the wires differ', () => {
     expect(partner(partnerImage(TO, { image: { id: '123' } }))).toEqual({ code: 100, details: 'image: needs a link' })
   })
 
-  test('the messaging product has another name', () => {
+  test('the messaging product has another name on each', () => {
     expect(cloud(cloudText(TO, { messaging_product: 'chatapp' }))).toEqual({
       code: 100,
       details: 'Param messaging_product must be one of {WHATSAPP} - got "chatapp".',
@@ -354,7 +354,7 @@ describe('the cloud wire refuses', () => {
   })
 })
 
-test('an object in place of a name is quoted, whatever it calls its own fields', () => {
+test('an object in place of a name is quoted, whatever its own field names', () => {
   expect(cloud(cloudText(TO, { messaging_product: { toString: 1, valueOf: 1 } }))?.details).toContain('toString')
 })
 
@@ -440,12 +440,12 @@ describe('templates', () => {
     ['a carousel', [{ type: 'CAROUSEL', cards: [card(1), card(0)] }]],
   ]
 
-  test.each(GOOD)('both wires take %s', (_, components) => {
+  test.each(GOOD)('both wires accept %s', (_, components) => {
     expect(ofCloud(components)).toBeNull()
     expect(ofPartner(components)).toBeNull()
   })
 
-  test.each(GOOD)('both wires take %s in lower case', (_, components) => {
+  test.each(GOOD)('both wires accept %s in lower case', (_, components) => {
     const lowered: unknown = JSON.parse(
       JSON.stringify(components).replaceAll(
         /"(HEADER|BODY|BUTTON|CAROUSEL|IMAGE|VIDEO|DOCUMENT|URL|COPY_CODE|QUICK_REPLY)"/g,
@@ -480,7 +480,7 @@ describe('templates', () => {
     ['a flow', acting('FLOW', action({ flow_token: 'a', flow_action_data: { a: [1] } }))],
     ['a catalogue', acting('catalog', action({ thumbnail_product_retailer_id: 'a' }))],
     ['products', acting('mpm', action(products))],
-  ])('only the cloud wire takes %s', (_, components) => {
+  ])('only the cloud wire accepts %s', (_, components) => {
     expect(ofCloud(components)).toBeNull()
     expect(ofPartner(components)).not.toBeNull()
   })
@@ -577,7 +577,7 @@ describe('templates', () => {
   })
 })
 
-test('no body whatever makes a check throw', () => {
+test('no body makes a check throw', () => {
   const value = fc.object({
     maxDepth: 5,
     key: fc.oneof(

@@ -29,18 +29,18 @@ function rejections(rules: Rules, n: number, more: Partial<Submission> = {}): st
   return plans.map((plan) => (plan.rejection === null ? '0' : '1')).join('')
 }
 
-test('a number outside the table draws nothing', () => {
+test('a number outside the table triggers nothing', () => {
   expect(new Rules().planFor(submission())).toEqual({ rejection: null, answer: null, fate: null })
 })
 
-test('a number of the table draws its behaviour on both wires', () => {
+test('a number of the table triggers its behaviour on both wires', () => {
   for (const wire of ['cloud', 'partner'] as const) {
     const plan = new Rules().planFor(submission({ wire, to: '15550100002' }))
     expect(plan.rejection).toEqual({ code: 130429 })
   }
 })
 
-test('a number that is refused once is refused every other time, counted for each wire', () => {
+test('a number with one refusal is refused every other time, counted per wire', () => {
   const rules = new Rules()
   expect(rejections(rules, 5, { to: '15550100001' })).toBe('10101')
   expect(rejections(rules, 2, { to: '15550100001', wire: 'partner' })).toBe('10')
@@ -65,20 +65,20 @@ describe('a rule', () => {
     [{ to: GOOD }, { to: '491701234568' }],
     [{ sender: '1' }, { sender: '2' }],
     [{ wire: 'cloud' as const }, { wire: 'partner' as const }],
-  ])('with the condition %o passes over a request with %o', (match, other) => {
+  ])('with the condition %o skips a request with %o', (match, other) => {
     const rules = rulesOf({ name: 'rate-limited', match })
     expect(rejections(rules, 1)).toBe('1')
     expect(rejections(rules, 1, other)).toBe('0')
   })
 
-  test('with `every` applies to each n-th of the requests that its other conditions leave', () => {
+  test('with `every` applies to each n-th request that matches its other conditions', () => {
     const rules = rulesOf({ name: 'rate-limited', match: { every: 3, sender: '1' } })
     expect(rejections(rules, 2)).toBe('00')
     expect(rejections(rules, 5, { sender: '2' })).toBe('00000')
     expect(rejections(rules, 4)).toBe('1001')
   })
 
-  test('does not use up its count on requests that it passes over', () => {
+  test('does not use up its count on skipped requests', () => {
     const rules = rulesOf({ name: 'rate-limited', match: { every: 2 }, count: 2 })
     expect(rejections(rules, 6)).toBe('010100')
   })
@@ -101,7 +101,7 @@ describe('rules stack', () => {
     expect(plan).toEqual({ rejection: null, answer: 'reset', fate: named('no-webhooks') })
   })
 
-  test('for the same part the newest decides, also over the number', () => {
+  test('for the same part the newest wins, also over the number', () => {
     const rules = rulesOf({ name: 'undeliverable', match: {} }, { name: 'late-failure', match: {} })
     expect(rules.planFor(submission({ to: '15550100404' })).fate?.name).toBe('late-failure')
   })

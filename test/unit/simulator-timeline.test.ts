@@ -30,7 +30,7 @@ describe('a message that arrives', () => {
     expect(standingsOf(ARRIVES)).toEqual([null, null, 'sent', 'sent', 'delivered', 'delivered', 'read'])
   })
 
-  test('has updates that are due when they happen', () => {
+  test('has updates at the times of their events', () => {
     expect(updatesOf(ARRIVES, accepted, delays)).toEqual([
       { status: 'sent', dueMs: 1_000_300, happenedMs: 1_000_300 },
       { status: 'delivered', dueMs: 1_001_500, happenedMs: 1_001_500 },
@@ -55,7 +55,7 @@ describe('a message that fails', () => {
 })
 
 describe('unusual timelines', () => {
-  test('updates in the wrong order carry the times at which they really happened, so far as they are past', () => {
+  test('updates in the wrong order have the times at which they happened, if these are past', () => {
     const updates = updatesOf(BACKWARDS, accepted, delays)
     expect(updates.map(({ status, dueMs }) => [status, dueMs - accepted])).toEqual([
       ['read', 300],
@@ -82,7 +82,7 @@ describe('unusual timelines', () => {
   })
 })
 
-test('no timeline of the table ever takes a standing back', () => {
+test('no timeline of the table ever takes a state back', () => {
   const rank = [null, 'sent', 'failed', 'delivered', 'read']
   const timeline = fc.constantFrom(ARRIVES, ...BEHAVIOURS.flatMap((one) => one.timeline ?? []))
   const ms = fc.nat(20_000)

@@ -12,7 +12,7 @@ const facts = fc.record({
   fateNumber: fc.constantFrom(null, ...BEHAVIOURS.map((one) => one.number)),
 })
 
-test('an id gives back what it was made from', () => {
+test('an id contains what it was made from', () => {
   fc.assert(
     fc.property(facts, (one) => {
       expect(readOutboundId(outboundId(one))).toEqual(one)
@@ -34,7 +34,7 @@ test('an id has the shape of WhatsApp and fits into 128 characters', () => {
   )
 })
 
-test('an id with one character changed is nobody’s', () => {
+test('an id with one character changed is not recognized', () => {
   fc.assert(
     fc.property(facts, fc.nat(), fc.constantFrom('A', 'Z', '0', '_', ' '), (one, at, character) => {
       const id = outboundId(one)
@@ -46,7 +46,7 @@ test('an id with one character changed is nobody’s', () => {
   )
 })
 
-test('any other text, and the id of an inbound message, is nobody’s', () => {
+test('any other text, and the id of an inbound message, is not recognized', () => {
   expect(readOutboundId(inboundId('491701234567'))).toBeNull()
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => readOutboundId(text) === null))
   fc.assert(fc.property(fc.base64String(), (text) => readOutboundId(`wamid.${text}`) === null))

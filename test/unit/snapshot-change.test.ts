@@ -74,7 +74,7 @@ const lanesOf = (some: { sender: number; waits: number; sparks: number[] }[]): S
     }),
   )
 
-test('a change makes the next snapshot of the one before, whatever came, went, moved or changed', () => {
+test('a change turns a snapshot into the next one, whatever came, went, moved or changed', () => {
   fc.assert(
     fc.property(rows, rows, fc.nat(9), fc.nat(9), (before, after, one, other) => {
       const from = snapshot('a', { lanes: lanesOf(before), campaigns: [campaign('cmp_1_1', one)], lanes_total: one })
@@ -84,14 +84,14 @@ test('a change makes the next snapshot of the one before, whatever came, went, m
   )
 })
 
-test('of a lane only what has changed is sent, and of what has not changed nothing', () => {
+test('only the changed fields of a lane are sent, and nothing of unchanged lanes', () => {
   const before = snapshot('a', { lanes: [lane(1), lane(2)], lanes_total: 2 })
   const after = snapshot('b', { lanes: [lane(1), lane(2, { in_flight: 3 })], lanes_total: 2 })
   expect(changeOf(before, after)).toEqual({ from: 'a', at: 'b', lanes: { rows: { 2: { in_flight: 3 } } } })
   expect(changeOf(before, snapshot('b', { lanes: [lane(1), lane(2)], lanes_total: 2 }))).toEqual({ from: 'a', at: 'b' })
 })
 
-test('a change of another snapshot than the one at hand makes none', () => {
+test('a change made for another snapshot is not applied', () => {
   const change = changeOf(snapshot('a'), snapshot('b'))
   expect(changed(snapshot('other'), change)).toBeUndefined()
 })

@@ -43,7 +43,7 @@ async function opened() {
   return { list: await openSnapshot(watched, ID, name), asked }
 }
 
-test('a reader in order gets everybody at their place, with one request for ever more of them', async () => {
+test('a sequential reader gets everybody in order, with requests that cover more and more people', async () => {
   const { list, asked } = await opened()
   const all: string[] = []
   for (let place = 0; place < TOTAL; place += CHUNK) {
@@ -55,7 +55,7 @@ test('a reader in order gets everybody at their place, with one request for ever
   expect(Math.max(...asked)).toBeLessThanOrEqual(256 * 1024)
 })
 
-test('looking one up reads their stride alone', async () => {
+test('looking up one person reads only their stride', async () => {
   const { list, asked } = await opened()
   const place = 7 * STRIDE + 123
   expect((await list.read(place, 1)).map(({ to }) => to)).toEqual([phoneOf(place)])
@@ -63,7 +63,7 @@ test('looking one up reads their stride alone', async () => {
   expect(asked[0]).toBeLessThan(STRIDE * 70)
 })
 
-test('two who read side by side, and one who reads backwards, get the right ones', async () => {
+test('two simultaneous readers, and one who reads backwards, get the right people', async () => {
   const { list } = await opened()
   const at = [0, 3 * STRIDE - 60, STRIDE - 60, 9 * STRIDE, 2 * STRIDE, 20 * STRIDE]
   const found = await Promise.all(at.map((place) => list.readAll(place, CHUNK)))
@@ -74,7 +74,7 @@ test('two who read side by side, and one who reads backwards, get the right ones
   expect(await list.readAll(TOTAL, CHUNK)).toEqual([])
 })
 
-test('a part that could not be read is asked for again', async () => {
+test('a part that could not be read is requested again', async () => {
   let isAway = true
   const flaky: FileStore = {
     ...files,
@@ -90,7 +90,7 @@ test.each([
   ['a number', '["447700000000"', '["4477x0000000"'],
   ['a text', '"447700000000",""', '"447700000000",12'],
   ['a line', '["447700000000",""]', '{"a":"447700000"  }'],
-])('a list in which something stands in the place of %s is refused', async (_what, written, found) => {
+])('a list with something else in place of %s is refused', async (_what, written, found) => {
   const broken: FileStore = {
     ...files,
     async read(file, part) {

@@ -32,7 +32,7 @@ test('parts are started in order, and each is stopped once those after it have s
   expect(said).toEqual(['c stops', 'c stopped', 'b stops', 'b stopped', 'a stops', 'a stopped'])
 })
 
-test('a part is started once the one before it works', async () => {
+test('a part is started once the one before it has started', async () => {
   const said: string[] = []
   const of = noted(said)
   const { open, opened } = gate()
@@ -87,7 +87,7 @@ test.each([
   expect(said.filter((each) => each.endsWith('stopped')).sort()).toEqual(['a stopped', 'below stopped', 'c stopped'])
 })
 
-test('of several stops that throw none is lost', async () => {
+test('no error is lost when several stops throw', async () => {
   const of = noted([])
   const all = oneByOne([of('a', { stop: fails('one') }), of('b', { stop: fails('two') })])
   await all.start()
@@ -103,7 +103,7 @@ test('stopping twice stops each part once', async () => {
   expect(said).toEqual(['a started', 'a stops', 'a stopped'])
 })
 
-test('others reach what a part has made once it is started, and not before', async () => {
+test('other parts can use what a part has made once it has started, and not before', async () => {
   const stopped: string[] = []
   const one = part(
     async () => ({ name: 'queue' }),

@@ -26,7 +26,7 @@ const life = fc.array(step, { maxLength: 30 })
 const MANY = { numRuns: 2_000 }
 
 describe('any life', () => {
-  test('goes along the arrows only, and a step that is ignored changes nothing', () => {
+  test('follows the arrows only, and an ignored step changes nothing', () => {
     fc.assert(
       fc.property(progress, step, (before, each) => {
         const { progress: after, verdict } = take(before, each)
@@ -51,7 +51,7 @@ describe('any life', () => {
     expect(unused).toEqual([])
   })
 
-  test('is the same when a step is taken twice, as Redis takes a command that was sent again', () => {
+  test('is the same when a step is taken twice, as when Redis gets a command again', () => {
     fc.assert(
       fc.property(progress, step, (before, each) => {
         const once = take(before, each).progress
@@ -101,7 +101,7 @@ describe('proof', () => {
     )
   })
 
-  test('that it went out leads at least that far from every state', () => {
+  test('of sending leads at least to sent from every state', () => {
     fc.assert(
       fc.property(progress, evidenceStep, (before, each) => {
         if (each.status === 'failed') return
@@ -115,7 +115,7 @@ describe('proof', () => {
     )
   })
 
-  test('that one attempt failed decides nothing about another', () => {
+  test('of failure of one attempt decides nothing about another', () => {
     fc.assert(
       fc.property(progress, evidenceStep, (before, each) => {
         if (each.status !== 'failed' || each.attempt === before.attempt) return
@@ -125,7 +125,7 @@ describe('proof', () => {
     )
   })
 
-  test('about one attempt ends in one state, in any order and however often it is told', () => {
+  test('about one attempt ends in one state, in any order and however often it comes', () => {
     const told = fc.array(evidence, { minLength: 1, maxLength: 4 }).chain((all) =>
       fc.tuple(
         fc.constant(all),
@@ -146,7 +146,7 @@ describe('proof', () => {
     )
   })
 
-  test('about two attempts of which one failed does not swing to and fro when it is told again', () => {
+  test('about two attempts, of which one failed, does not alternate when it comes again', () => {
     const about = fc.array(
       fc.constantFrom(
         { kind: 'status' as const, attempt: 'AAAAAA', status: 'sent' as const },
@@ -203,7 +203,7 @@ describe('proof about two attempts', () => {
     }
   })
 
-  test('ends in one state also with delivery among it, told again and again, and of three attempts', () => {
+  test('ends in one state also with deliveries, with repeats, and with three attempts', () => {
     const step = evidenceStep
     const told = fc.array(step, { minLength: 1, maxLength: 8 })
     const shuffled = told.chain((steps) =>
@@ -227,7 +227,7 @@ describe('proof about two attempts', () => {
     for (const told of permutations([failed(LATEST), failed(OLDER)])) expect(run(told, from).state).toBe('failed')
   })
 
-  test('that a person had tried again after its failure does not fail by the same failure told once more', () => {
+  test('is not failed again by a repeat of the failure after which a person requeued it', () => {
     const failed = { kind: 'status', attempt: OLDER, status: 'failed' } as const
     const from = run([failed, { kind: 'requeue' }], { ...FRESH, state: 'sending', attempt: OLDER })
     expect(take(from, failed)).toEqual({ progress: from, verdict: 'ignored' })
@@ -248,7 +248,7 @@ describe('tries', () => {
     )
   })
 
-  test('end in failed when the last one is proven unsent', () => {
+  test('end as failed when the last one is proven unsent', () => {
     const sending: Progress = { state: 'sending', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
     const unsent = { kind: 'not_sent', attempt: 'AAAAAA', counts: true } as const
     expect(take(sending, { ...unsent, maxTries: 3 }).progress).toMatchObject({ state: 'queued', tries: 2 })
@@ -268,14 +268,14 @@ describe('tries', () => {
     )
   })
 
-  test('where the upstream keeps our key are repeated unflagged, as long as there are tries', () => {
+  test('on an upstream that keeps our key are repeated unflagged, as long as there are tries', () => {
     const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 1, repeats: 0, others: '' }
     const safe = { kind: 'resolve', attempt: 'AAAAAA', policy: 'safe', expired: false } as const
     expect(take(lost, { ...safe, maxTries: 3 }).progress).toEqual({ ...lost, state: 'queued', tries: 2 })
     expect(take(lost, { ...safe, maxTries: 2 }).progress).toEqual({ ...lost, state: 'unknown', tries: 2 })
   })
 
-  test('are over when the validity is', () => {
+  test('end with the validity', () => {
     fc.assert(
       fc.property(fc.constantFrom('never' as const, 'once' as const, 'safe' as const), (policy) => {
         const lost: Progress = { state: 'unconfirmed', attempt: 'AAAAAA', tries: 0, repeats: 0, others: '' }
@@ -297,7 +297,7 @@ describe('tries', () => {
     )
   })
 
-  test('of an unknown message that a person queues again are flagged', () => {
+  test('of an unknown message that a person requeues are flagged', () => {
     const unknown: Progress = { state: 'unknown', attempt: 'AAAAAA', tries: 2, repeats: 0, others: '' }
     const again = { state: 'queued', attempt: 'AAAAAA', tries: 0, repeats: 1, others: '' }
     expect(take(unknown, { kind: 'requeue' })).toEqual({ verdict: 'done', progress: again })

@@ -29,7 +29,7 @@ const WORDS: ReadonlySet<string> = new Set(['NX', 'XX', 'GT', 'LT', 'PX', 'OK', 
 const shortTexts = (code: string): string[] =>
   [...code.matchAll(/(['"])([A-Za-z]{1,2})\1/g)].map(([, , text = '']) => text).filter((text) => !WORDS.has(text))
 
-test('no script has a letter by itself, neither of a field nor of a value', () => {
+test('no script contains the literal letter of a field or a value', () => {
   expect(scripts.length).toBeGreaterThan(80)
   expect(scripts.flatMap(({ file, code }) => shortTexts(code).map((text) => `${file}: ${text}`))).toEqual([])
 })
@@ -41,7 +41,7 @@ test.each([
   "redis.call('HINCRBY', counts, 'f', 1)",
   "redis.call('HMGET', job, 'da', 'data')",
   "if state == 'q' then return end",
-])('which this would have: %s', (code) => {
+])('a literal letter would be found in: %s', (code) => {
   expect(shortTexts(code)).not.toEqual([])
 })
 
@@ -56,7 +56,7 @@ const signs = (code: string): string[] => {
   })
 }
 
-test('no script has a sign of an event or a history by itself, nor a digit of a segment', () => {
+test('no script contains a literal sign of an event or a history, nor a digit of a segment', () => {
   expect(scripts.flatMap(({ file, code }) => signs(code).map((text) => `${file}: ${text}`))).toEqual([])
 })
 
@@ -66,18 +66,18 @@ test.each([
   "string.gmatch('|' .. history, '|~(%d+)')",
   "series = series .. (late <= PUNCTUAL_MS and '0' or '2')",
   "series = series .. '1'",
-])('which this would have: %s', (code) => {
+])('a literal sign would be found in: %s', (code) => {
   expect(signs(code)).not.toEqual([])
 })
 
-test('no script appends to a key what src/redis/keys.ts does not have', () => {
+test('no script appends to a key a part that is not in src/redis/keys.ts', () => {
   const appended = (code: string): string[] =>
     [...code.matchAll(/(['"])([:-][a-z][a-z:-]+)\1/g)].map(([text]) => text).filter((text) => text !== "'-inf'")
   expect(scripts.flatMap(({ file, code }) => appended(code).map((text) => `${file}: ${text}`))).toEqual([])
   expect(appended("redis.call('GET', key .. ':counts')")).toEqual(["':counts'"])
 })
 
-test('no command of TypeScript on a hash has a field of one letter by itself', () => {
+test('no command in TypeScript uses a literal one-letter field of a hash', () => {
   const files = codeOf('.ts', /^ *(\/\/|\*).*$/gm)
   const commands = files.flatMap(({ file, code }) =>
     [...code.matchAll(/\.h(?:get|set|mget|del|exists|incrby|setnx)\w*\([^\n]*/g)].map(([line]) => `${file}: ${line}`),
@@ -98,7 +98,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['a segment by time', DIGIT],
   ['a packed event or history', { ...MARK, ...GAP }],
   ['a period of the figures', { ...COUNTED, ...MEASURED }],
-])('no letter or field of %s means two things', (_what, table) => {
+])('no letter or field of %s has two meanings', (_what, table) => {
   const stored = Object.values(table)
   expect(stored.filter((text, i) => stored.indexOf(text) !== i)).toEqual([])
 })
@@ -120,11 +120,11 @@ const EVER_GIVEN: Readonly<Record<string, string>> = {
   },
 }
 
-test('no letter of a message was ever given to another field', () => {
+test('no letter of a message was ever reused for another field', () => {
   for (const [name, letter] of Object.entries(FIELD)) expect([letter, name]).toEqual([letter, EVER_GIVEN[letter]])
 })
 
-test('every event of a history has its words, and one that leads to a state the letter of that state', () => {
+test('every event of a history has its text, and one that leads to a state the letter of that state', () => {
   expect(Object.keys(HISTORY_EVENTS).sort()).toEqual(Object.values(HISTORY).sort())
   expect(Object.values(HISTORY)).toEqual(expect.arrayContaining(Object.values(LETTERS)))
 })

@@ -20,14 +20,14 @@ const { packages } = z
 const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
 const inProduction = installed.filter(([, { dev }]) => !dev)
 
-test('every package of the lock is pinned to its content by a strong hash', () => {
+test('every package in the lock file is pinned to its content by a strong hash', () => {
   expect(installed.length).toBeGreaterThan(250)
   expect(installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path)).toEqual(
     [],
   )
 })
 
-test('every dependency is named with one exact version', () => {
+test('every dependency has one exact version', () => {
   const named = z.record(z.string(), z.string())
   const manifest = z
     .object({ dependencies: named, devDependencies: named, overrides: named })
@@ -50,7 +50,7 @@ test('production installs fewer than 200 packages, none of them a compiler or a 
   ])
 })
 
-test('every package of production has a licence that lets it be passed on', () => {
+test('every production package has a licence that allows redistribution', () => {
   const free = /^(MIT|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|Unlicense|\(MIT OR \S+\)|\(MIT AND \S+\))$/
   // They name theirs, MIT, in a form that npm no longer reads.
   const olderForm = ['node_modules/busboy', 'node_modules/streamsearch']
@@ -65,7 +65,7 @@ const service = z.looseObject({
 })
 
 test.each(['docker-compose.yml', 'docker-compose.demo.yml'])(
-  'a container of %s writes to nothing but volumes, and has no privilege to give away',
+  'a container of %s writes only to volumes, and cannot gain privileges',
   (file) => {
     const text = readFileSync(file, 'utf8')
     const { services } = z.object({ services: z.record(z.string(), service) }).parse(parse(text, { merge: true }))
@@ -87,7 +87,7 @@ test('the image does not run as root', () => {
   expect(file.slice(file.indexOf(' AS base'))).toMatch(/^USER node$/m)
 })
 
-test('the image holds the build and what production installs', () => {
+test('the image contains the build and the production packages', () => {
   const file = readFileSync('Dockerfile', 'utf8')
   expect(file).toContain('RUN npm ci --omit=dev')
   const copied = [...file.slice(file.indexOf(' AS base')).matchAll(/^COPY --from=\S+ (\S+)/gm)].map(([, from]) => from)

@@ -14,7 +14,7 @@ test('columns are two spaces apart, under their headings, with nothing behind th
   ).toBe(['ID  NAME  RATE', '1   shop  80/s', '22  -     5/s'].join('\n'))
 })
 
-test('wide characters count as the two columns that they take', () => {
+test('wide characters count as two columns', () => {
   const lines = table(
     ['NAME', 'RATE'],
     [
@@ -25,6 +25,6 @@ test('wide characters count as the two columns that they take', () => {
   expect(lines).toEqual(['NAME    RATE', '店舗    80/s', 'corner  5/s'])
 })
 
-test('control characters are shown and not obeyed, and colour nothing', () => {
+test('control characters are shown, not obeyed, and colour nothing', () => {
   expect(table(['NAME'], [['\u001b[31mred\nline']])).toBe('NAME\n\\u001b[31mred\\u000aline')
 })

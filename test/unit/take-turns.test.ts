@@ -14,13 +14,13 @@ function lanesTaking(turns: TakeTurns, most: number) {
   return { begun, ask, leave: (name: string) => turns.leave(named.get(name) ?? (() => {})) }
 }
 
-test('lanes that take few messages all begin at once', () => {
+test('lanes that take few messages all start at once', () => {
   const { begun, ask } = lanesTaking(new TakeTurns(), 10)
   for (const name of ['a', 'b', 'c']) ask(name)
   expect(begun).toEqual(['a', 'b', 'c'])
 })
 
-test('beyond 500 messages lanes wait, and each that ends lets the longest waiting begin', () => {
+test('beyond 500 messages lanes wait, and each end lets the one that waited longest start', () => {
   const turns = new TakeTurns()
   const { begun, ask } = lanesTaking(turns, 200)
   for (const name of ['a', 'b', 'c', 'd']) ask(name)
@@ -34,7 +34,7 @@ test('beyond 500 messages lanes wait, and each that ends lets the longest waitin
   expect(begun).toEqual(['a', 'b', 'c', 'd', 'a'])
 })
 
-test('a step of more than that is taken alone', () => {
+test('a step of more than that runs alone', () => {
   const turns = new TakeTurns()
   const { begun, ask } = lanesTaking(turns, 900)
   for (const name of ['a', 'b']) ask(name)
@@ -43,7 +43,7 @@ test('a step of more than that is taken alone', () => {
   expect(begun).toEqual(['a', 'b'])
 })
 
-test('a lane that does not wait any more holds nobody up, whether it asks again or leaves', () => {
+test('a lane that no longer waits delays nobody, whether it asks again or leaves', () => {
   const turns = new TakeTurns()
   const { begun, ask, leave } = lanesTaking(turns, 300)
   for (const name of ['a', 'b', 'c']) ask(name)
@@ -55,7 +55,7 @@ test('a lane that does not wait any more holds nobody up, whether it asks again 
   expect(begun).toEqual(['a', 'c'])
 })
 
-test('one that needs nothing when its turn comes lets the next one begin', () => {
+test('a lane that needs nothing when its turn comes lets the next one start', () => {
   const turns = new TakeTurns()
   const { begun, ask } = lanesTaking(turns, 300)
   ask('a')

@@ -19,14 +19,14 @@ function takeAll(buffer: HistoryBuffer): Batch[] {
 }
 
 describe('a change of state counts', () => {
-  test('the state that it leads to', () => {
+  test('the new state', () => {
     expect(enteredStates('sending', 'sent')).toEqual(['sent'])
     expect(enteredStates('sending', 'unconfirmed')).toEqual(['unconfirmed'])
     expect(enteredStates(undefined, 'failed')).toEqual(['failed'])
     expect(enteredStates('sent', 'failed')).toEqual(['failed'])
   })
 
-  test('what must have come before, when nobody had told it', () => {
+  test('the states that must have come before, if none was counted', () => {
     expect(enteredStates('sent', 'read')).toEqual(['delivered', 'read'])
     expect(enteredStates('unconfirmed', 'delivered')).toEqual(['sent', 'delivered'])
     expect(enteredStates('unknown', 'read')).toEqual(['sent', 'delivered', 'read'])
@@ -40,26 +40,26 @@ describe('a change of state counts', () => {
 })
 
 describe('a code is counted', () => {
-  test.each(['131047', 'timeout', 'worker_lost'])('as %s where the code is known', (code) => {
+  test.each(['131047', 'timeout', 'worker_lost'])('as %s when the code is known', (code) => {
     expect(countedCode(code)).toBe(code)
   })
 
-  test('by its class where it is an HTTP status', () => {
+  test('by its class when it is an HTTP status', () => {
     expect(countedCode('http_503')).toBe('http_5xx')
   })
 
-  test('as other when a provider has made it up', () => {
+  test('as other when a provider made it up', () => {
     expect(countedCode('999999')).toBe('other')
     expect(countedCode('+491700000001')).toBe('other')
     expect(countedCode('http_900')).toBe('other')
   })
 
-  test('as nothing where there is none', () => {
+  test('as empty when there is none', () => {
     expect(countedCode(undefined)).toBe('')
   })
 })
 
-test('lanes beyond the most that have series of their own share one label, and others keep theirs', () => {
+test('lanes beyond the limit of series share one label, and others keep theirs', () => {
   const labelOf = createLaneLabels(2)
   expect([1, 2, 3, 4, 1].map(labelOf)).toEqual(['1', '2', 'other', 'other', '1'])
 })
@@ -81,7 +81,7 @@ test('connections to providers are counted by origin and protocol, of all that a
   expect(await lines()).toEqual([`${name('h2')} 2`])
 })
 
-test('what workers of a process have in flight is told while there are some, and of a process without any nothing', async () => {
+test('messages in flight of a process are exported while it has workers, and not without any', async () => {
   const registry = new Registry()
   const gauges = createWorkerGauges(registry)
   const lines = async () => (await registry.metrics()).split('\n').filter((line) => line.startsWith('laneway'))
@@ -96,7 +96,7 @@ test('what workers of a process have in flight is told while there are some, and
 describe('the buffer of the history', () => {
   const accepted = { lane: 1, class: 'transactional', count: 2 } as const
 
-  test('counts for the lane and for the whole, by periods of 10 s', () => {
+  test('counts for the lane and for the whole, in periods of 10 s', () => {
     let now = 100_000
     const buffer = createHistoryBuffer(() => now)
     buffer.observer.accepted(accepted)
@@ -115,7 +115,7 @@ describe('the buffer of the history', () => {
     expect(takeAll(buffer)).toEqual([])
   })
 
-  test('numbers its batches upwards, also two of the same period', () => {
+  test('gives its batches increasing numbers, also two of the same period', () => {
     const buffer = createHistoryBuffer(() => 100_000)
     const numbers = [1, 2, 3].flatMap(() => {
       buffer.observer.accepted(accepted)
@@ -124,7 +124,7 @@ describe('the buffer of the history', () => {
     expect(numbers).toEqual([1, 2, 3])
   })
 
-  test('keeps what could not be written before what came after it, and adds nothing to it', () => {
+  test('returns unwritten counts before later ones, and adds nothing to them', () => {
     let now = 100_000
     const buffer = createHistoryBuffer(() => now)
     buffer.observer.accepted(accepted)
@@ -139,7 +139,7 @@ describe('the buffer of the history', () => {
     ])
   })
 
-  test('drops the oldest periods of an outage that lasts, and says how many', () => {
+  test('drops the oldest periods of a long outage, and reports how many', () => {
     let now = 0
     const buffer = createHistoryBuffer(() => now)
     for (let i = 0; i < 70; i += 1) {
@@ -153,7 +153,7 @@ describe('the buffer of the history', () => {
     expect(buffer.takeDropped()).toBe(0)
   })
 
-  test('keeps of what is measured the highest value of a period', () => {
+  test('keeps the highest measured value of a period', () => {
     const buffer = createHistoryBuffer(() => 0)
     buffer.measure(1, 5, 2.4)
     buffer.measure(1, 3, 9.6)
@@ -162,7 +162,7 @@ describe('the buffer of the history', () => {
   })
 })
 
-test('a sparkline is as high as its highest value, and blank where there was nothing', () => {
+test('a sparkline is as high as its highest value, and blank where there is nothing', () => {
   expect(sparkline([0, 1, 4, 8])).toBe(' ▁▄█')
   expect(sparkline([0, 0])).toBe('  ')
 })
@@ -190,7 +190,7 @@ describe('on a terminal, a line of the log', () => {
     expect(prettyLine(failed, false)).toBe('03:12:44.123 ERROR w x\n    a\n    b\n')
   })
 
-  test('stays as it is when it is no JSON', () => {
+  test('is unchanged when it is not JSON', () => {
     expect(prettyLine('plain\n', true)).toBe('plain\n')
   })
 })

@@ -20,7 +20,7 @@ function faultsOf(body: unknown): Fault[] {
 
 const componentsOf = (...components: unknown[]) => messageOf(templateBody({ components })).content.template.components
 
-test('a message without components gives its address, sender and template', () => {
+test('a message without components has its address, sender and template', () => {
   expect(messageOf(templateBody())).toEqual({
     to: '14155550123',
     input: '+1 (415) 555-0123',
@@ -29,7 +29,7 @@ test('a message without components gives its address, sender and template', () =
   })
 })
 
-test('campaign_id and valid_until come along when they are given', () => {
+test('campaign_id and valid_until are returned when they are given', () => {
   const body = templateBody({}, { campaign_id: 'spring', valid_until: '2026-01-31T12:00:00Z' })
   expect(messageOf(body)).toMatchObject({ campaignId: 'spring', validUntilMs: Date.UTC(2026, 0, 31, 12) })
 })
@@ -100,7 +100,7 @@ describe('faults', () => {
     if (!parsed.ok) expect(parsed.faults.map((fault) => fault.path)).toEqual(['to', 'sender'])
   })
 
-  test('of the content are told together with those of the envelope', () => {
+  test('of the content are reported together with those of the envelope', () => {
     const parsed = parseTemplateMessage(templateBody({ name: undefined }, { to: 'nobody' }))
     expect(parsed).not.toHaveProperty('content')
     if (!parsed.ok) expect(parsed.faults.map((fault) => fault.path)).toEqual(['to', 'template.name'])
@@ -108,7 +108,7 @@ describe('faults', () => {
 })
 
 describe('components', () => {
-  test('are compared without regard to case and kept in one spelling', () => {
+  test('are compared without regard to case and stored in one spelling', () => {
     const text = { type: 'Text', text: 'Ann' }
     const button = {
       type: 'button',
@@ -130,7 +130,7 @@ describe('components', () => {
     ])
   })
 
-  test('lose the fields that do not belong to them', () => {
+  test('lose fields that do not belong to them', () => {
     const file = { link: 'https://files.example/a.pdf', filename: 'a.pdf', extra: '1' }
     const parameters = [
       { type: 'text', text: 'Ann', extra: 1, image: file },
@@ -151,7 +151,7 @@ describe('components', () => {
     ])
   })
 
-  test('pass with parameters of any number and kind, for the matcher to judge', () => {
+  test('are accepted with parameters of any number and kind, which the matcher checks', () => {
     const parameters = [
       { type: 'text', text: 5 },
       { type: 'image', image: 'x' },
@@ -162,14 +162,14 @@ describe('components', () => {
   })
 
   test.each(['constructor', '__proto__', 'tostring', 'hasownproperty', 'type', 'parameter_name', ''])(
-    'a parameter of type %j finds nothing that it did not bring',
+    'a parameter of type %j gets no inherited property',
     (type) => {
       expect(componentsOf({ type: 'BODY', parameters: [{ type }] })).toEqual([{ type: 'BODY', parameters: [{ type }] }])
     },
   )
 })
 
-test('a content that was stored is read back the same', () => {
+test('a stored content is read back unchanged', () => {
   const components = [
     { type: 'header', parameters: [{ type: 'IMAGE', image: { link: 'https://files.example/a.png' } }] },
     { type: 'body', parameters: [{ type: 'text', text: 'Ann', parameter_name: 'who' }] },
@@ -180,7 +180,7 @@ test('a content that was stored is read back the same', () => {
   expect(contentSchema.parse(JSON.parse(JSON.stringify(content)))).toEqual(content)
 })
 
-describe('a limit of its own has', () => {
+describe('a limit of its own applies to', () => {
   const inBody = (parameter: object) => ({ components: [{ type: 'BODY', parameters: [parameter] }] })
   const text = { type: 'text', text: 'a' }
   const parameter = 'template.components[0].parameters[0]'

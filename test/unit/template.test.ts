@@ -30,7 +30,7 @@ const withComponents = (...components: unknown[]) => ({ ...plainHello, component
 const withButtons = (...buttons: unknown[]) => withComponents({ type: 'BUTTONS', buttons })
 
 describe('a definition', () => {
-  test('is taken in any letter case, with the labels that previews show and without the fields we make no use of', () => {
+  test('is accepted in any letter case, with the labels that previews show and without unused fields', () => {
     const lower = {
       name: 'hello',
       language: 'en_US',
@@ -79,14 +79,14 @@ describe('a definition', () => {
     expect(templateSchema.parse(handwritten)).toMatchObject({ status: 'APPROVED', parameter_format: 'POSITIONAL' })
   })
 
-  test('keeps a status that WhatsApp may yet invent', () => {
+  test('keeps a status that WhatsApp adds later', () => {
     expect(parsed({ ...plainHello, status: 'Snoozed' }).status).toBe('SNOOZED')
   })
 
   test.each([
     ...[orderUpdate, flashSale, newArrivals, invoice, welcome, plainHello],
     ...[visit, lastDay, oneProduct, someProducts, allProducts, writtenCode],
-  ])('that was stored is read back the same: $name', (raw) => {
+  ])('that was stored is read back unchanged: $name', (raw) => {
     const template = parsed(raw)
     expect(templateSchema.parse(JSON.parse(JSON.stringify(template)))).toEqual(template)
   })
@@ -112,12 +112,12 @@ describe('a definition', () => {
     ['components[0].buttons', withComponents({ type: 'BUTTONS' }), 'required'],
     ['components[0].buttons[0].url', withButtons({ type: 'URL' }), 'required'],
     ['components[0].cards', withComponents({ type: 'CAROUSEL', cards: [] }), 'at least 1 item, got 0'],
-  ])('%s: a fault is told', (path, raw, message) => {
+  ])('%s: a fault is reported', (path, raw, message) => {
     expect(faults(raw)).toEqual([{ path, message }])
   })
 })
 
-describe('a part that Laneway does not know', () => {
+describe('a part unknown to Laneway', () => {
   test.each([
     [
       'a part',
@@ -128,14 +128,14 @@ describe('a part that Laneway does not know', () => {
     ['a button', withButtons({ type: 'QUICK_REPLY' }, { type: 'ORDER_DETAILS', text: 'Pay' }), 'ORDER_DETAILS'],
     ['a part of a card', withComponents({ type: 'CAROUSEL', cards: [{ components: [{ type: 'FOOTER' }] }] }), 'FOOTER'],
     ['a word of any length', withButtons({ type: `<b>${'x'.repeat(500)}` }), `B${'X'.repeat(39)}`],
-  ])('is kept by its name, and is why it cannot be sent: %s', (_, raw, named) => {
+  ])('is kept by its name, and is why the template cannot be sent: %s', (_, raw, named) => {
     const template = parsed(raw)
     expect(templateSchema.parse(JSON.parse(JSON.stringify(template)))).toEqual(template)
     expect(whyNotSendable(template)).toMatch(new RegExp(`that Laneway cannot fill in: ${named}\\.$`))
     expect(shapeOf(template).notSendable).toBe(whyNotSendable(template))
   })
 
-  test('every kind of part that it knows can be sent', () => {
+  test('cannot be sent, while every known kind can', () => {
     for (const raw of [visit, lastDay, oneProduct, someProducts, allProducts, writtenCode, newArrivals]) {
       expect(whyNotSendable(parsed(raw))).toBeUndefined()
     }
@@ -143,12 +143,12 @@ describe('a part that Laneway does not know', () => {
 })
 
 describe('the shape', () => {
-  test('of a code is the same as it is written and as it is listed', () => {
+  test("of a code is the same in our own definition and in WhatsApp's list", () => {
     const { body, buttons } = shape(writtenCode)
     expect([body?.variables, buttons]).toEqual([['1'], [{ kind: 'URL', url: { text: '{{1}}', variables: ['1'] } }]])
   })
 
-  test('knows places, products, offers and what opens a form or a catalogue', () => {
+  test('includes places, products, offers and what opens a form or a catalogue', () => {
     expect(shape(visit)).toMatchObject({ header: { kind: 'location' }, buttons: [{ kind: 'FLOW' }] })
     expect(shape(lastDay)).toMatchObject({ header: { kind: 'gif' }, offer: { ends: true } })
     expect(shape(oneProduct)).toMatchObject({ header: { kind: 'product' }, buttons: [{ kind: 'SPM' }] })
@@ -186,7 +186,7 @@ describe('the shape', () => {
     })
   })
 
-  test('knows the kinds of media headers', () => {
+  test('includes the kinds of media headers', () => {
     const kindOf = (format: string) => shape(withComponents({ type: 'HEADER', format })).header?.kind
     expect(['IMAGE', 'VIDEO', 'DOCUMENT'].map(kindOf)).toEqual(['image', 'video', 'document'])
   })
@@ -213,7 +213,7 @@ describe('variables', () => {
 
   const values = (entries: Record<string, string>) => new Map(Object.entries(entries))
 
-  test('are filled in wherever they stand', () => {
+  test('are filled in wherever they occur', () => {
     expect(fillIn('{{1}}, {{ 2 }} and {{1}}', values({ 1: 'a', 2: 'b' }))).toBe('a, b and a')
   })
 
@@ -221,7 +221,7 @@ describe('variables', () => {
     expect(fillIn('{{1}} {{2}}', values({ 1: 'a' }))).toBe('a {{2}}')
   })
 
-  test('are not looked for in what was filled in, nor is it a replacement pattern', () => {
+  test('are not searched in filled-in values, nor are those replacement patterns', () => {
     expect(fillIn('{{1}}{{2}}', values({ 1: '{{2}}', 2: '$&$1' }))).toBe('{{2}}$&$1')
   })
 
@@ -234,7 +234,7 @@ describe('variables', () => {
     expect(valuesOf(['x', 'y'], parameters, true)).toEqual(values({ y: 'a', x: 'b' }))
   })
 
-  test('take nothing from parameters that are no text or too many', () => {
+  test('ignore parameters that are not text or too many', () => {
     expect(valuesOf(['1'], [{ type: 'image' }, { type: 'text', text: 'b' }], false)).toEqual(new Map())
   })
 })

@@ -47,14 +47,14 @@ test('a carousel reads as the body above its cards', () => {
   expect(textOf(template({ type: 'CAROUSEL', cards: [] }), parsed(newArrivals))).toBe('Just in.')
 })
 
-test('what the parameters do not fill stays visible', () => {
+test('variables without parameters stay visible', () => {
   expect(textOf(template(), parsed(orderUpdate))).toBe('Hi {{1}}, your order leaves us on {{2}}.')
 })
 
-test('a template that nobody registered reads as its name', () => {
+test('a template that is not imported has its name as text', () => {
   expect(textOf(template())).toBe('order_update')
 })
 
-test('a template without a body reads as its name', () => {
+test('a template without a body has its name as text', () => {
   expect(textOf(template(), parsed({ ...orderUpdate, components: [] }))).toBe('order_update')
 })

@@ -7,7 +7,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('300 refusals within 6 s are at once, the others are held back for 2 s at most', async () => {
+test('300 refusals within 6 s are answered at once, the others are delayed for 2 s at most', async () => {
   vi.useFakeTimers()
   const keys = createWrongKeys()
   const delays: number[] = []
