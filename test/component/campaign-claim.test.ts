@@ -287,7 +287,7 @@ describe('messages in doubt because of a worker', () => {
     expect([await lost(), (await readMessage(redis, id))?.problem]).toEqual([1, workerLost])
   })
 
-  test('include those whose answer a worker read too late because its process stood still', async () => {
+  test('include those whose answer a worker read too late because its process stalled', async () => {
     const { id, lost } = await begun()
     const outcome = outcomeOf({ kind: 'unanswered', cause: WORKER_LATE })
     if (outcome.kind !== 'unconfirmed') expect.unreachable()
@@ -385,7 +385,7 @@ describe('a round', () => {
     expect(await advanceFanOut(redis, id, 0, say)).toBeUndefined()
   })
 
-  test('keeps others from taking over, and without one exactly one other takes over', async () => {
+  test('keeps others from taking over, and after a silence exactly one takes over', async () => {
     const id = await campaignIn('check', 'pass', 'start')
     expect(await takeOver(redis, id, SILENT_MS)).toMatchObject({ kind: 'on' })
     await campaignRecord(redis, id).change({ beat: 0 })

@@ -61,7 +61,7 @@ const idOf = (name: string) => {
 const recordOf = (name: string) => campaignRecord(service.redis, idOf(name))
 
 describe('nobody is sent to twice and nobody is forgotten', () => {
-  test('when the fan-out begins anew in the middle of the list', async () => {
+  test('when the fan-out starts again in the middle of the list', async () => {
     await rate(25)
     const { tag, phones } = await service.addPeople(150)
     const before = (await service.ledger()).length

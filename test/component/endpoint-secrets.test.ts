@@ -43,7 +43,7 @@ test('at most ten secrets sign, the latest', async () => {
   expect(secretsAt(await stored(), seal, 12)).toEqual(made.slice(-10).reverse())
 })
 
-test('older secrets are sealed anew as well, so that their old key can be removed', async () => {
+test('older secrets are resealed as well, so that their old key can be removed', async () => {
   const second = await rotate(1_000)
   const newest = createSeal([NEW, OLD])
   expect(await resealEndpoint(redis, newest, name)).toEqual({ sealed: 2, fresh: 0 })

@@ -249,7 +249,7 @@ describe.concurrent('an endpoint', () => {
     expect((await shown()).disabled_for).toBe('failing')
   })
 
-  test('is not followed by redirect, and one that hangs delays no other', async () => {
+  test('has its redirects ignored, and one that hangs delays no other', async () => {
     const { tenant, receiver, create, call, attempts } = await listener()
     const [away, hanging] = [await startReceiver(), await startReceiver()]
     receivers.push(away, hanging)

@@ -317,7 +317,7 @@ describe('a campaign', () => {
     ])
   })
 
-  test('whose upload is throttled is ready nevertheless, waits and is sent once uploads work again', async () => {
+  test('whose upload fails at first is ready nevertheless, waits and is sent once uploads work again', async () => {
     await control(service, { uploads_refused_with: 2 })
     const { id: file, hash } = await newPicture()
     const { tag } = await service.addPeople(50)

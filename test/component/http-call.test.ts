@@ -249,7 +249,7 @@ describe('a request is unanswered', () => {
 })
 
 describe('an answer', () => {
-  test('counts when it came in time, though the process stood still until its time was over', async () => {
+  test('counts when it came in time, though the process stalled until its time was over', async () => {
     const { end } = await against(
       (socket) =>
         onRequest(socket, () => {
@@ -261,7 +261,7 @@ describe('an answer', () => {
     expect(end).toMatchObject({ kind: 'answer', status: 200, body: '{"x":1}' })
   })
 
-  test('counts when it comes soon after the process stood still past its time', async () => {
+  test('counts when it comes soon after the process stalled past its time', async () => {
     const { end } = await against(
       (socket) =>
         onRequest(socket, () => {

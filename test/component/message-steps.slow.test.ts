@@ -249,7 +249,7 @@ test('steps that record what happened work on a full Redis; a claim is refused t
   }
 })
 
-test('no step of a history is earlier than the one that led to it, nor later than now, whatever a webhook says', async () => {
+test('no step of a history is earlier than the one that led to it, nor later than now, whatever a webhook reports', async () => {
   const times = { lostAfterMs: WAIT_MS, evidenceWaitMs: WAIT_MS, retentionMs: 3_600_000 }
   const message = { to: '491700000001', type: 'audio', text: 'x', class: 'transactional' } as const
   const more = { validUntil: FUTURE, campaign: undefined, run: undefined }

@@ -415,7 +415,7 @@ test.concurrent('names last as long as WhatsApp keeps reporting them, however ol
   expect(await days()).toEqual([400, 400])
 })
 
-test('names are sealed under the data key, and are found and sealed anew under a new one', async () => {
+test('names are sealed under the data key, and are found and resealed under a new one', async () => {
   const { redis } = service
   const [one, two] = ['first data key of thirty-two characters', 'second data key of thirty-two characters']
   const account = 900

@@ -62,7 +62,7 @@ describe('everybody is sent the message once', () => {
     expect((await life.describe()).progress).toMatchObject({ sent: 60, queued: 0 })
   })
 
-  test('when the worker dies at any of its commands; otherwise the message is flagged', async () => {
+  test('when the worker dies at any of its commands, unless the message is flagged', async () => {
     const total = 5
     let isOver = false
     for (let commands = 0; !isOver; commands += 1) {
@@ -241,7 +241,7 @@ describe('at each message', () => {
     expect(leftAt.length).toBeLessThan(20)
   })
 
-  test('an opt-out also takes effect for a worker that stood still between its check of opt-outs and its claim', async () => {
+  test('an opt-out also takes effect for a worker that stalled between its check of opt-outs and its claim', async () => {
     const product = await begin(3)
     const redis = connectWithRetry(lives.url)
     onTestFinished(() => redis.disconnect())

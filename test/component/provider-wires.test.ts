@@ -235,7 +235,7 @@ describe.each([
     [{ state: 'paused' }, '{"state":"paused"}'],
     [`${'x'.repeat(100)}`, 'x'.repeat(64)],
     [`${'x'.repeat(63)}🎉`, 'x'.repeat(63)],
-  ])('with the state %j is reported with that word if it is unknown', async (message_status, word) => {
+  ])('with the state %j returns that state if it is unknown', async (message_status, word) => {
     const end = await sendTo(NUMBER, { messages: [{ id: 'wamid.1', message_status }] })
     expect(end.kind).toBe('accepted')
     expect('word' in end ? end.word : undefined).toBe(word)

@@ -188,7 +188,7 @@ test('whatever command the worker dies after, there is one file in the end, coun
   expect(readdirSync(join(service.config.dataDir, 'incoming'))).toEqual([])
 })
 
-test('two workers with one file, as after one stood still, make one file of it', async () => {
+test('two workers with one file, as after one stalled, make one file of it', async () => {
   const { id, taken } = await received()
   const bytes = pngWith('for two workers')
   answer = () => found(bytes)

@@ -113,7 +113,7 @@ describe('Redis counts as away', () => {
   })
 })
 
-describe('an answer of Redis that arrives while this process stands still is no failure', () => {
+describe('an answer of Redis that arrives while this process stalls is no failure', () => {
   /** Nothing is read and no timer fires meanwhile, as on a machine that does other things. */
   const standStill = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 

@@ -145,7 +145,7 @@ describe('a repeat whose first request died before it made the message', () => {
     expect(await hasJob(id)).toBe(true)
   })
 
-  test('is also checked so when the first request takes the key while the repeat is under way', async () => {
+  test('is checked in the same way when the first request takes the key while the repeat is under way', async () => {
     const tenant = await service.addTenant()
     await setDefaultSender(redis, tenant.account, tenant.cloudLane)
     const own = connectWithRetry(service.server.url)
@@ -213,7 +213,7 @@ describe('a repeat whose first request died before it made the message', () => {
     expect([other.status, errorOf({ json: other.body }).code]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  test('that resumes after a standstill is refused once its sender was removed, and the repeat is the one message', async () => {
+  test('is the one message even if its first request goes on later, which is refused for the removed sender', async () => {
     const tenant = await service.addTenant()
     const first = await acceptWhileRemoved(tenant, (deps) =>
       acceptMessage(deps, {

@@ -108,7 +108,7 @@ test('an id signed by an older key is still verified, and one signed by a foreig
 })
 
 describe('secrets rotate', () => {
-  test('seals every token anew under the first key, counts them, and has nothing to do the second time', async () => {
+  test('reseals every token under the first key, counts them, and has nothing to do the second time', async () => {
     const place = tokenContextOf(await senderOf(tenant.cloudLane))
     const token = createSeal([OLD]).encrypt('from long ago')(place)
     await senderRecord(service.redis, tenant.cloudLane).change({ token })

@@ -250,7 +250,7 @@ describe('a worker', () => {
 
   const waiting = { isTransactional: true, until: deadlineIn(HOUR), wantedUntil: NEVER }
 
-  test('that shares its lane and stood still spreads its claims over new slots, which it gets in one step', async () => {
+  test('that shares its lane and stalled spreads its claims over new slots, which it gets in one step', async () => {
     const lane = newLane()
     const { claimed, wait, clock, exchanged } = await claimsOf(lane, 4)
     const leaving = claimed.map(async (slot) => {
@@ -271,7 +271,7 @@ describe('a worker', () => {
     expect(exchanged[0]).toBe(4)
   })
 
-  test('that is alone and stood still sends its claims at once', async () => {
+  test('that is alone and stalled sends its claims at once', async () => {
     const lane = newLane()
     const { claimed, wait, exchanged } = await claimsOf(lane, 4)
     const leaving = claimed.map((slot) => wait(waiting, { ...slot, isShared: false }, soon))

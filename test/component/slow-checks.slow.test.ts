@@ -102,7 +102,7 @@ test('a check stays valid for half a second when the announcement fails', async 
   }, 'it is announced at the next slow check')
 })
 
-test('an opt-out is confirmed after half a second, and later while checks are slow or Redis cannot say', async () => {
+test('an opt-out is confirmed after half a second, and later while checks are slow or Redis does not answer', async () => {
   const heldMs = async (by: Redis) => {
     const begun = performance.now()
     await optOutsHold(by)

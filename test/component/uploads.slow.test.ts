@@ -176,7 +176,7 @@ test.concurrent('of a file with an unreadable record waits until a person repair
   await eventually(ready, 'it is read again', 60_000)
 })
 
-test.concurrent('is aborted by a worker that stood still and lost its lease', async () => {
+test.concurrent('is aborted by a worker that stalled and lost its lease', async () => {
   let isHeld = false
   let isBrokenOff = false
   const cloud = workerWith(files, 'frozen')
@@ -391,7 +391,7 @@ test('of fewer bytes than the record states is never made in part', async () => 
   expect(uploadsOn(lane)).toEqual([])
 })
 
-test('an id in its last day is still used while the file is uploaded anew', async () => {
+test('an id in its last day is still used while the file is uploaded again', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   const of = { lane, hash: file.hash }
@@ -451,7 +451,7 @@ test('a lost id is forgotten once, and a newer one of another worker is kept', a
   expect((await all.find(entryOf(lane), file.id)).kind).toBe('waits')
 })
 
-test('while Redis is full a file is uploaded once, and one that WhatsApp refuses still waits longer each time', async () => {
+test('while Redis is full a file is uploaded once, and a failed upload still waits before the next try', async () => {
   const { uploads: all, entryOf } = workerWith()
   const [file, other, lane] = [await newFile(), await newFile(), newLane()]
   await failedOften({ lane, hash: other.hash })

@@ -98,7 +98,7 @@ describe.each(SKEWS)('with a machine whose clock is %s', (_how, skew) => {
     expect(Math.abs((capped && 'waitMs' in capped ? capped.waitMs : 0) - 60_000)).toBeLessThan(SOON_MS)
   })
 
-  test('a message with send_at is taken when Redis says so', async () => {
+  test('a message with send_at is taken at its time by the clock of Redis', async () => {
     const lane = world.newLane()
     const sendAt = (await nowOf(lane)) + WAIT_MS
     const [id, first] = [messageId(lane, newId(lane).ulid), messageId(lane, newId(lane).ulid)]
@@ -247,7 +247,7 @@ test('a producer whose clock is an hour ahead shows the right speed of a campaig
   expect(campaign && (await describeCampaign(redis, campaign)).progress.rate_per_second).toBe(5)
 })
 
-test('a machine that was suspended, for which `performance.now()` stood still, gets the time from Redis', async () => {
+test('a machine that was suspended, for which `performance.now()` stopped, gets the time from Redis', async () => {
   const nowMs = relayClock(world.redis)
   await nowMs()
   const before = await redisNowMs(world.redis)

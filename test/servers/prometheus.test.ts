@@ -254,7 +254,7 @@ test('alerts fire for an almost used daily limit, messages held for hours and a 
   await fires('LanewayNumberFlagged', paused.lane)
 })
 
-test('an alert fires for a stuck lane, and for the worker that stands still', async () => {
+test('an alert fires for a stuck lane, and for the worker that stalls', async () => {
   worker.kill('SIGSTOP')
   await send(stuck)
   await fires('LanewayLaneStuck', stuck.lane)

@@ -75,7 +75,7 @@ test('the scenarios keep their promise: nothing lost silently, nothing sent twic
   ).toEqual([])
 })
 
-test.each(['h1', 'h2'])('the scenarios keep it over TLS by %s while the line to WhatsApp fails', async (protocol) => {
+test.each(['h1', 'h2'])('promises are kept over TLS by %s while the line to WhatsApp fails', async (protocol) => {
   expect(brokenOf((await play('--only', 'provider-line-partner-api', '--tls', protocol)).scenarios)).toEqual([])
 })
 

@@ -559,7 +559,7 @@ test.each<[string, Behaviour]>([
     },
   ],
 ])(
-  'an answer by %s that came in time counts, though the process stood still until its time was over',
+  'an answer by %s that came in time counts, though the process stalled until its time was over',
   async (_name, behave) => {
     provider = await startProvider(behave)
     expect(await post(provider, 0)).toEqual(DONE)

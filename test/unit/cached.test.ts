@@ -28,7 +28,7 @@ function counted(values: Record<string, string | undefined>) {
   return { known: cached(1_000, read), reads: () => reads }
 }
 
-test('an answer is kept for its time and read anew after it', async () => {
+test('an answer is kept for its time and read again afterwards', async () => {
   const values = { a: 'old' }
   const { known, reads } = counted(values)
   expect(await known(here, 'a', '!')).toBe('old!')

@@ -347,7 +347,7 @@ describe('messages that leave after their check has expired', () => {
     expect((await waiting).slot).toBeUndefined()
   })
 
-  test('are checked again on a machine that was suspended, although its timers stood still', async () => {
+  test('are checked again on a machine that was suspended, although its timers stopped', async () => {
     const { wait, asked } = askedLane(() => 'no')
     const real = Date.now
     const waiting = wait('campaign', slotIn(50), { wantedUntil: deadlineIn(5_000) })

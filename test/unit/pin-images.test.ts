@@ -35,7 +35,7 @@ const text = (file: string): string => readFileSync(join(dir, file), 'utf8')
 const imagesOf = (file: string): string[] =>
   [...text(file).matchAll(/^\s*(?:FROM|image:) +(\S+:\S+)/gm)].map(([, image = '']) => image)
 
-test('every base image gets the digest that the registry returns, and gets it anew the next time', () => {
+test('every base image gets the digest that the registry returns, and again the next time', () => {
   const before = [...imagesOf('Dockerfile'), ...imagesOf('docker-compose.yml')]
   expect(before.length).toBeGreaterThan(2)
   expect(pin([], `echo ${A}`).status).toBe(0)

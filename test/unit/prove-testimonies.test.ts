@@ -105,7 +105,7 @@ describe('the wait until nothing moves', () => {
     expect(ms).toBeLessThan(200_000)
   })
 
-  test('does not report as stuck what only stood still before its limit', async () => {
+  test('does not report as stuck what only stalled before its limit', async () => {
     expect((await waitFor((ms) => ms >= 119_000 || 'nothing')).end).toBe('over')
   })
 

@@ -101,7 +101,7 @@ describe('proof', () => {
     )
   })
 
-  test('of sending leads at least to sent from every state', () => {
+  test('of sending, delivery or reading leads at least that far from every state', () => {
     fc.assert(
       fc.property(progress, evidenceStep, (before, each) => {
         if (each.status === 'failed') return
