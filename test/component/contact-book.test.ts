@@ -105,7 +105,7 @@ test('an erasure ends at once while WhatsApp is away, asks again later, and dela
   await graph.close()
 })
 
-test('tries end after about a day', () => {
+test('the tries for an entry end after about a day', () => {
   let waited = 0
   let tries = 1
   for (let waitMs = bookWaitMs(tries); waitMs !== undefined; waitMs = bookWaitMs(tries)) {

@@ -28,12 +28,12 @@ const target = () => ({
   campaignSender: tenant.cloudNumber,
 })
 
-test('does not exist without a demo', async () => {
+test('demo traffic does not exist without a demo', async () => {
   expect((await ask('demo')).json).toMatchObject({ data: { available: false, running: false } })
   expect((await ask('demo', true)).status).toBe(404)
 })
 
-test('makes messages, failures with explanations and a campaign that adds up, until it is switched off', async () => {
+test('demo traffic has messages, failures with explanations and a campaign that adds up, until it is switched off', async () => {
   service.traffic.aim(target())
   expect((await ask('demo', true, tenant.apiKey)).status).toBe(403)
   expect((await ask('demo', true)).json).toMatchObject({ data: { available: true, running: true } })
@@ -60,7 +60,7 @@ test('makes messages, failures with explanations and a campaign that adds up, un
   expect((await ask('demo', false)).json).toMatchObject({ data: { available: true, running: false } })
 })
 
-test('ends by itself', async () => {
+test('demo traffic ends by itself', async () => {
   const traffic = createDemoTraffic(silentLog, 50)
   traffic.start()
   expect(traffic.isRunning()).toBe(false)

@@ -127,7 +127,7 @@ const system = (of: object, what: object) => {
   return { messages: [{ id: `wamid.system${systemMessages}`, type: 'system', ...of, system: what }] }
 }
 
-test.each(CHANGES)('an old %s does not reveal again who the person was', async (what, change) => {
+test.each(CHANGES)('%s that is old does not reveal again who the person was', async (what, change) => {
   const i = CHANGES.findIndex(([each]) => each === what)
   const [was, now] = what.includes('number') ? [`491521200001${i}`, `491521300001${i}`] : [`DE.was${i}1`, `DE.now${i}1`]
   const at = Date.now() - 3_600_000

@@ -151,7 +151,7 @@ describe.each([
   })
 })
 
-test('makes the metrics port report the same', async () => {
+test('while other data are there the metrics port reports that the process is not ready', async () => {
   const telemetry = createTelemetry()
   const port = await startMetricsPort({ metricsPort: 0, metricsHost: '127.0.0.1' }, server.url, telemetry, silentLog)
   const isReady = () => statusOf('/readyz', {}, port.url)

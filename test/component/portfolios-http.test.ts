@@ -29,7 +29,7 @@ const create = async (of: Tenant, body: object) =>
   made.parse((await ask(of, 'POST', '/admin/portfolios', body)).json).data
 const cli = (...words: string[]) => runCli(words, service.settings)
 
-test('is created once per Idempotency-Key, listed, changed and removed', async () => {
+test('a portfolio is created once per Idempotency-Key, listed, changed and removed', async () => {
   const once = { 'idempotency-key': 'shop' }
   const first = await ask(one, 'POST', '/admin/portfolios', { name: 'Shop', daily_limit: 250 }, once)
   const again = await ask(one, 'POST', '/admin/portfolios', { name: 'Shop', daily_limit: 250 }, once)
@@ -53,11 +53,11 @@ test.each<[string, object]>([
   ['a limit of nobody', { name: 'x', daily_limit: 0 }],
   ['a reserve of more than all', { name: 'x', reserve_percent: 101 }],
   ['an unknown field', { name: 'x', limit: 5 }],
-])('one with %s is refused', async (_what, body) => {
+])('a portfolio with %s is refused', async (_what, body) => {
   expect((await ask(one, 'POST', '/admin/portfolios', body)).status).toBe(400)
 })
 
-test('cannot be read, changed, removed or joined from another account', async () => {
+test('a portfolio cannot be read, changed, removed or joined from another account', async () => {
   const { id } = await create(one, { name: 'Private' })
   for (const [method, body] of [['GET'], ['PATCH', { name: 'Mine' }], ['DELETE']] as const) {
     expect((await ask(two, method, `/admin/portfolios/${id}`, body)).status).toBe(404)
@@ -69,7 +69,7 @@ test('cannot be read, changed, removed or joined from another account', async ()
   expect(await findSender(service.redis, two.cloudLane)).toMatchObject({ portfolio: null })
 })
 
-test('cannot be removed while a sender belongs to it', async () => {
+test('a portfolio cannot be removed while a sender belongs to it', async () => {
   const { id } = await create(one, { name: 'Used' })
   const sender = `/admin/senders/${one.cloudLane}`
   expect((await ask(one, 'PATCH', sender, { portfolio: id })).json).toMatchObject({ data: { portfolio: id } })
@@ -79,7 +79,7 @@ test('cannot be removed while a sender belongs to it', async () => {
   expect((await ask(one, 'DELETE', `/admin/portfolios/${id}`)).status).toBe(200)
 })
 
-test('is managed on the command line as well', async () => {
+test('a portfolio is managed on the command line as well', async () => {
   const account = String(two.account)
   const lane = String(two.cloudLane)
   const created = await cli(

@@ -105,7 +105,7 @@ test.each([
   ['no object', 'PMP'],
   ['null', null],
   ['a list', [1]],
-])('a status is accepted with %s in place of the price', async (_what, pricing) => {
+])('a status counts although its price is %s', async (_what, pricing) => {
   const id = await claimed()
   await bring(status(id, 'delivered', pricing))
   expect(await pricingOf(id)).toBeNull()

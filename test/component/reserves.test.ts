@@ -45,7 +45,7 @@ async function answersOf(url: string) {
   return { large, single: single.status }
 }
 
-test('uploads, imports, campaigns and batches are the requests that take much room', () => {
+test('uploads, imports, campaigns and batches are the large requests', () => {
   expect(LARGE.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
     'post /campaigns',
     'post /campaigns/:id/preflight',
@@ -58,7 +58,7 @@ test('uploads, imports, campaigns and batches are the requests that take much ro
   ])
 })
 
-test('with less of the disk left than the reserve they are refused with 507, and a message is accepted', async () => {
+test('large requests are refused with 507 when less of the disk is left than the reserve, and a message is accepted', async () => {
   const reserve = { diskBytes: Number.MAX_SAFE_INTEGER, redisPercent: 0 }
   const producer = await startProducer({ ...service.config, reserve }, service.server.url, silentLog)
   try {
@@ -70,7 +70,7 @@ test('with less of the disk left than the reserve they are refused with 507, and
   }
 })
 
-test('with less of Redis’ memory left than the reserve they are refused with 503, and a message is accepted', async () => {
+test('large requests are refused with 503 when less memory of Redis is left than the reserve, and a message is accepted', async () => {
   const used = Number(/^used_memory:(\d+)/m.exec(await service.redis.info('memory'))?.[1])
   // A fifth is left of what there is.
   await service.redis.config('SET', 'maxmemory', String(Math.round(used * 1.25)))
@@ -86,7 +86,7 @@ test('with less of Redis’ memory left than the reserve they are refused with 5
   }
 })
 
-test('with room for both none is refused for lack of it', async () => {
+test('no large request is refused for lack of room when there is enough of both', async () => {
   const { large } = await answersOf(service.url)
   for (const [status] of large) expect([503, 507]).not.toContain(status)
 })

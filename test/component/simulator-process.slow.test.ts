@@ -31,7 +31,7 @@ function start(env: Record<string, string>): { child: ChildProcess; output: () =
 
 const listeningLine = z.strictObject({ event: z.literal('simulator.listening'), url: z.url() })
 
-test('prints one line when it listens, serves both wires and exits 0 on SIGTERM', async () => {
+test('the simulator prints one line when it listens, serves both wires and exits 0 on SIGTERM', async () => {
   const { child, output } = start({ SIMULATOR_PORT: '0' })
   await expect.poll(output).toMatch(/\n$/)
   const { url } = listeningLine.parse(JSON.parse(output()))
@@ -42,7 +42,7 @@ test('prints one line when it listens, serves both wires and exits 0 on SIGTERM'
   expect(output().trim().split('\n')).toHaveLength(1)
 })
 
-test('exits on SIGTERM even while an answer hangs', async () => {
+test('the simulator exits on SIGTERM even while an answer hangs', async () => {
   const { child, output } = start({ SIMULATOR_PORT: '0' })
   await expect.poll(output).toMatch(/\n$/)
   const { url } = listeningLine.parse(JSON.parse(output()))
@@ -53,7 +53,7 @@ test('exits on SIGTERM even while an answer hangs', async () => {
   expect(await hanging).toBeInstanceOf(Error)
 })
 
-test('reports its address to a parent that forked it, and ends when the parent disconnects', async () => {
+test('the simulator reports its address to a parent that forked it, and ends when the parent disconnects', async () => {
   const child = fork(main, { env: { SIMULATOR_PORT: '0' }, stdio: 'ignore' })
   started.push(child)
   const [message] = await once(child, 'message')
@@ -63,7 +63,7 @@ test('reports its address to a parent that forked it, and ends when the parent d
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-test('ends when its parent disconnects while it is still loading', async () => {
+test('the simulator ends when its parent disconnects while it is still loading', async () => {
   const child = fork(main, { env: { SIMULATOR_PORT: '0' }, stdio: 'ignore' })
   started.push(child)
   child.disconnect()

@@ -147,7 +147,7 @@ const newLane = () => ++lanes
  */
 const failedOften = (of: { lane: number; hash: string }) => uploadFailuresOf(redis, of).put(8, 3_600_000)
 
-test('is made once for each number, however many ask at once in two workers, and brings the bytes unchanged', async () => {
+test('an upload is made once for each number, however many ask at once in two workers, and has the bytes unchanged', async () => {
   const [one, two] = [workerWith(files, 'one'), workerWith(files, 'two')]
   const file = await newFile(3_000_000)
   const [first, second] = [newLane(), newLane()]
@@ -162,7 +162,7 @@ test('is made once for each number, however many ask at once in two workers, and
 
 // These wait for times of the product, so they do it together.
 
-test.concurrent('of a file with an unreadable record waits until a person repairs it, and delays no other file', async () => {
+test.concurrent('an upload of a file with an unreadable record waits until a person repairs it, and delays no other file', async () => {
   const [broken, fine, lane] = [await newFile(), await newFile(), newLane()]
   await galleryOf(redis, account).file(broken.id).drop('hash')
   const { uploads: all, entryOf } = workerWith()
@@ -176,7 +176,7 @@ test.concurrent('of a file with an unreadable record waits until a person repair
   await eventually(ready, 'it is read again', 60_000)
 })
 
-test.concurrent('is aborted by a worker that stalled and lost its lease', async () => {
+test.concurrent('an upload is aborted by a worker that stalled and lost its lease', async () => {
   let isHeld = false
   let isBrokenOff = false
   const cloud = workerWith(files, 'frozen')
@@ -204,7 +204,7 @@ test.concurrent('is aborted by a worker that stalled and lost its lease', async 
   expect(await holdUpload(redis, of, 'another', false)).toBe(true)
 })
 
-test.concurrent('waits longer after each failure in a row', async () => {
+test.concurrent('an upload waits longer after each failure in a row', async () => {
   const { log, lines } = keptLog()
   const { uploads: all, entryOf } = workerWith(files, undefined, undefined, log)
   const [file, lane] = [await newFile(), newLane()]
@@ -229,7 +229,7 @@ test.concurrent('waits longer after each failure in a row', async () => {
   expect(three - two).toBeGreaterThan(second - 10)
 })
 
-test.concurrent('to a WhatsApp that never answers is given up after a bounded time', async () => {
+test.concurrent('an upload to a WhatsApp that never answers is given up after a bounded time', async () => {
   const { uploads: all, entryOf } = workerWith(files, undefined, { begin: 2_000, whole: 3_000 })
   const lane = newLane()
   answers.set(lane, () => undefined)
@@ -238,7 +238,7 @@ test.concurrent('to a WhatsApp that never answers is given up after a bounded ti
   expect(performance.now() - began).toBeLessThan(100_000)
 })
 
-test.concurrent('waits while the file store is away or full, and fails once the bytes are gone', async () => {
+test.concurrent('an upload waits while the file store is away or full, and fails once the bytes are gone', async () => {
   const [file, lane] = [await newFile(), newLane()]
   let isAway = true
   const store: FileStore = {
@@ -261,7 +261,7 @@ test.concurrent('waits while the file store is away or full, and fails once the 
   })
 })
 
-test.concurrent('that WhatsApp cuts in the middle is made again, and nothing of it is kept', async () => {
+test.concurrent('an upload that WhatsApp cuts in the middle is made again, and nothing of it is kept', async () => {
   let cut = 0
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(4_000_000), newLane()]
@@ -306,7 +306,7 @@ const LARGE: [what: string, bytes: number, head: Buffer, name: string, type: str
   ['a document of 100 MB', 100 * MB, Buffer.from('%PDF-1.4\n'), 'a.pdf', 'application/pdf'],
 ]
 
-test.each(LARGE)('of %s is streamed, repeated completely when it breaks off, and counts once', async (...given) => {
+test.each(LARGE)('an upload of %s is streamed, repeated whole if it breaks off, and counts once', async (...given) => {
   const [, bytes, head, name, type] = given
   async function* content() {
     yield Buffer.concat([head, Buffer.from(`${++made}`)])
@@ -356,7 +356,7 @@ test.each<[string, number, number, 'waits' | 'refused']>([
   ['has a fault of its own', 500, 131000, 'waits'],
   ['is overloaded', 503, 2, 'waits'],
   ['does not take the file', 400, 100, 'refused'],
-])('to which WhatsApp answers that it %s is %s %s %s', async (_what, status, code, kind) => {
+])('when WhatsApp %s (%s %s) the outcome of an upload is: %s', async (_what, status, code, kind) => {
   const { uploads: all, entryOf } = workerWith()
   const [file, lane] = [await newFile(), newLane()]
   const entry = entryOf(lane)
@@ -369,7 +369,7 @@ test.each<[string, number, number, 'waits' | 'refused']>([
   expect(uploadsOn(lane)).toHaveLength(1)
 })
 
-test('to a WhatsApp that does not answer leave room for those of other accounts', async () => {
+test('uploads to a WhatsApp that does not answer leave room for those of other accounts', async () => {
   // They hang for longer than the other one is waited for.
   const { uploads: all, entryOf } = workerWith()
   const others = await createAccount(redis, 'Other shop')
@@ -380,7 +380,7 @@ test('to a WhatsApp that does not answer leave room for those of other accounts'
   expect(await all.settled(entryOf(fine, others), file.id, 300_000)).toMatchObject({ kind: 'ready' })
 })
 
-test('of fewer bytes than the record states is never made in part', async () => {
+test('an upload of fewer bytes than the record states is never made in part', async () => {
   const [file, lane] = [await newFile(1_000), newLane()]
   writeFileSync(join(dataDir, contentPath(file.hash)), 'half')
   const { uploads: all, entryOf } = workerWith()

@@ -84,7 +84,7 @@ describe.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('a par
 
 // A table of single bytes for the shifts of the search would wrap round to none at 252.
 test.each([70, 251, 252, 253, 256, 1_000, 5_000])(
-  'a boundary of %i characters that almost matches is read in bounded time',
+  'a boundary of %i characters that almost matches still gets an answer',
   async (length) => {
     const boundary = 'A'.repeat(length)
     const pieces = [`--${boundary.slice(0, -1)}`, 'X', `\r\n--${boundary.slice(0, -1)}`, 'X\r\n']

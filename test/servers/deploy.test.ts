@@ -126,7 +126,7 @@ test('no settings file overrides what a unit fixes', () => {
   }
 })
 
-test('nothing is killed before its time to end in order is over', () => {
+test('nothing is killed before it has had time to end in order', () => {
   const grace = z.object({
     spec: z.object({ template: z.object({ spec: z.object({ terminationGracePeriodSeconds: z.number() }) }) }),
   })

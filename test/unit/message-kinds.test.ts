@@ -98,11 +98,11 @@ describe('a limit', () => {
     ['interactive.action.parameters.url', 'interactive', linkOf({ url: undefined }), 'required'],
     [LABEL, 'interactive', linkOf({ display_text: 'x'.repeat(21) }), 'at most 20 characters, got 21'],
     [LABEL, 'interactive', linkOf({ display_text: '' }), 'at least 1 character, got 0'],
-  ])('of %s is exceeded by %s', (path, type, content, message) => {
+  ])('of %s is broken by %s', (path, type, content, message) => {
     expect(faultsOf(bodyOfKind(type, content))).toEqual([{ path, message }])
   })
 
-  test.each(['ok', '1', '👍👍', 'x👍', ' '])('of a reaction is exceeded by %j, which is not one emoji', (emoji) => {
+  test.each(['ok', '1', '👍👍', 'x👍', ' '])('of a reaction is broken by %j, which is not one emoji', (emoji) => {
     const message = `expected one emoji, or an empty text to take the reaction back, got ${JSON.stringify(emoji)}`
     const path = 'reaction.emoji'
     expect(faultsOf(bodyOfKind('reaction', { message_id: 'x', emoji }))).toEqual([{ path, message }])

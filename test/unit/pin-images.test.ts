@@ -62,7 +62,7 @@ test.each([
     why: 'no route to the registry',
   },
   { what: 'with an answer that is no digest', docker: 'echo latest', why: 'docker told no digest' },
-])('$what is reported, and nothing is written', ({ docker, why }) => {
+])('$what it reports that, and writes nothing', ({ docker, why }) => {
   const before = text('Dockerfile')
   const { status, out } = pin([], docker)
   expect(status).toBe(2)

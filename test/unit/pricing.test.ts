@@ -65,7 +65,7 @@ test.each<[string, object, object]>([
   expect(back(raw)).toEqual(expected)
 })
 
-test('of more than 512 bytes only the known fields are kept', () => {
+test('of a price of more than 512 bytes only the known fields are kept', () => {
   const raw = {
     a: 'word '.repeat(200),
     b: 'x',

@@ -135,7 +135,7 @@ describe('a part unknown to Laneway', () => {
     expect(shapeOf(template).notSendable).toBe(whyNotSendable(template))
   })
 
-  test('cannot be sent, while every known kind can', () => {
+  test('is none of the known kinds, which can all be sent', () => {
     for (const raw of [visit, lastDay, oneProduct, someProducts, allProducts, writtenCode, newArrivals]) {
       expect(whyNotSendable(parsed(raw))).toBeUndefined()
     }
