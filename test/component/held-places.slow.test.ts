@@ -332,7 +332,7 @@ describe.each(RULES)('with a portfolio: $hasPortfolio', (setting) => {
     }
   })
 
-  test('a process that dies at any point leaves no place behind after the next review', async () => {
+  test('a process that dies at any point leaves no place behind once stale ones are released', async () => {
     for (let commands = 0; commands < 8; commands += 1) {
       const life = await createLife(setting)
       await life.send(0, 'held', undefined, commands)

@@ -1,14 +1,5 @@
 // Pins: whatever word Redis refuses with, a request is answered 503 `unavailable` with Retry-After, never 500, never 2xx,
-<<<<<<< HEAD
-<<<<<<< HEAD
 // and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
-=======
-// and works again later. Real: Redis, HTTP, producer; a relay before Redis says the words.
-=======
-// and works again afterwards. Real: Redis, HTTP, producer; a relay before Redis says the words.
->>>>>>> 2a91d59d (Say in plain verbs what the unit tests and the tests of servers hold)
-import { createHmac } from 'node:crypto'
->>>>>>> 1c8a3428 (Say in plain verbs what the other component, process and security tests hold)
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

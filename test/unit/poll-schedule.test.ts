@@ -25,7 +25,7 @@ test('following a message costs at most 12 polls in its first hour and 36 in its
   expect(pollAges(0).length).toBeGreaterThan(30)
 })
 
-test('a message that was delivered costs at most 2 polls in any hour from then on', () => {
+test('a delivered message costs at most 2 polls in any hour from then on', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000 }),
