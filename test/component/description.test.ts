@@ -44,9 +44,7 @@ test.for(['/openapi.json', '/docs'])('%s is not sent again to a client that has 
   expect((await get(path, {}, 'POST')).status).toBe(405)
 })
 
-test('the page needs no other host and no script but its own, and its policy allows neither', async ({
-  get,
-}) => {
+test('the page needs no other host and no script but its own, and its policy allows neither', async ({ get }) => {
   const answer = await get('/docs')
   expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const html = await answer.text()
