@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { textAt } from '../support/console-world.ts'
 import { EXPORTS, windows1252 } from '../support/spreadsheet-exports.ts'
 
 const tab = withConsoleTab()
 
-const { press, confirm, notice, badge } = tab
+const { press, confirm, dialog, notice, badge } = tab
 
 test('the first message is sent from the page that offers it, and is shown being delivered', async () => {
   await tab.page.goto('/console')
@@ -252,6 +253,17 @@ test('a running campaign is paused with a reason, resumed, cancelled, and run ag
   await badge('cancelled')
   await tab.page.getByText('adds up').waitFor()
   await tab.world.api('POST', '/admin/lanes/1/rate', { rate: 80 })
+  const people = z
+    .object({ data: z.array(z.object({ phone: z.string() })) })
+    .parse(await tab.world.api('GET', `/contacts?tag=${tab.world.demo.tag_ids[0]}`)).data
+  const last = people.at(-1)?.phone
+  await tab.world.api('POST', '/opt-outs', { person: last })
+  await press('Run again')
+  await tab.page.getByLabel('To those whose message is').selectOption('cancelled')
+  await dialog().getByText('1 person left out:').waitFor()
+  await dialog().getByText('1 opted out of advertising').waitFor()
+  await tab.page.keyboard.press('Escape')
+  await tab.world.api('DELETE', `/opt-outs/${last}`)
   await press('Run again')
   await tab.page.getByLabel('To those whose message is').selectOption('cancelled')
   await tab.page

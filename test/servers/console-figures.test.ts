@@ -2,6 +2,7 @@
 // every reason why a lane does not send is said in words, and 200 lanes are a page that can be used.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { shareText } from '../../packages/console/src/logic/numbers.ts'
 import { STATES } from '../../src/model/messages/lifecycle.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
@@ -85,14 +86,35 @@ test('the figures of a campaign are the same on its page, over HTTP and on the c
   await figure('Sent')
     .getByText(new RegExp(`^${sent} *100 % of the recipients`))
     .waitFor()
-  await figure('Delivered')
-    .getByText(/of the sent$/)
-    .waitFor()
+  for (const [name, whole] of [
+    ['Delivered', 'of the sent'],
+    ['Read', 'of the delivered'],
+    ['Replied', 'of the delivered'],
+    ['Failed', 'of the recipients'],
+  ] as const) {
+    await figure(name)
+      .getByText(new RegExp(`${whole}$`))
+      .waitFor()
+  }
+  const shown = (name: string): Promise<number> => figure(name).innerText().then(Number.parseInt)
+  await eventually(async () => {
+    const { delivered_total, read: readBy, replied, failed } = await read()
+    const figures = await Promise.all(['Delivered', 'Read', 'Replied', 'Failed'].map(shown))
+    return JSON.stringify(figures) === JSON.stringify([delivered_total, readBy, replied, failed])
+  }, 'the page has the figures of HTTP')
   await tab.page.getByText('The state of every recipient').click()
   await tab.page
     .locator('.equation')
     .getByText(new RegExp(`^${progress.total} = `))
     .waitFor()
+  await tab.page.goto('/console/campaigns')
+  const listed = tab.page.getByRole('table').getByRole('row', { name: /Counted/ })
+  await listed.waitFor()
+  const titles = await tab.page.getByRole('columnheader').allInnerTexts()
+  const cells = await listed.locator('th, td').allInnerTexts()
+  const { delivered_total } = await read()
+  const share = shareText(Number(delivered_total), sent)
+  expect(cells[titles.findIndex((title) => title.startsWith('Delivered'))]).toBe(share)
 })
 
 test('a killed worker stays in the table as lost, beside the one that is alive', async () => {

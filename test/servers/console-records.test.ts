@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { apiClient } from '../support/api.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { windows1252 } from '../support/spreadsheet-exports.ts'
+import { eventually } from '../support/wait.ts'
 
 const tab = withConsoleTab()
 
@@ -22,6 +23,12 @@ test('a key is made with a name and permissions, shown once, used, rotated and r
   expect(await tab.page.content()).not.toContain(key)
   const used = await apiClient(tab.world.baseUrl, key ?? '').get('/messages')
   expect(used.status).toBe(200)
+  await eventually(async () => {
+    await tab.page.reload()
+    const made = row('order service')
+    await made.waitFor()
+    return /from 127\.0\.0\.1.*1 on \d{4}-\d\d-\d\d/s.test(await made.innerText())
+  }, 'the page says from where the key was used last, and how often on which day')
   await press('Rotate order service')
   await confirm('Make the new key')
   await confirm('I have kept it')
