@@ -52,10 +52,30 @@ export function postJson(
   })
 }
 
-const cameOn = new WeakMap<HttpEnd, Connection>()
-
 /** Closes the connection after an answer that belongs to another request: each later one there would as well. */
-export const closeConnectionOf = (answer: HttpEnd): void => cameOn.get(answer)?.retire()
+export function closeConnectionOf(answer: HttpEnd): void {
+  if (answer instanceof Answer) answer.retireConnection()
+}
+
+/** An answer, which knows the connection that it came on. */
+class Answer {
+  readonly kind = 'answer'
+  readonly status: number
+  readonly body: string
+  readonly retryAfterMs: number | undefined
+  readonly #connection: Connection | undefined
+
+  constructor(status: number, body: string, retryAfterMs: number | undefined, connection: Connection | undefined) {
+    this.status = status
+    this.body = body
+    this.retryAfterMs = retryAfterMs
+    this.#connection = connection
+  }
+
+  retireConnection(): void {
+    this.#connection?.retire()
+  }
+}
 
 interface Sent {
   agent: Pick<HttpAgent, 'send'>
@@ -151,12 +171,14 @@ class JsonCall implements Call {
     }
     const [only] = this.pieces
     const body = only !== undefined && this.pieces.length === 1 ? only : Buffer.concat(this.pieces)
-    // A date is on the server's clock: ours may be ahead of it.
+    this.end(new Answer(this.status, body.toString('utf8'), this.retryAfterMs(), this.connection), true)
+  }
+
+  /** A date is on the server's clock: ours may be ahead of it. */
+  private retryAfterMs(): number | undefined {
+    if (this.retryAfter === undefined) return undefined
     const atMs = Date.parse(this.date ?? '')
-    const retryAfterMs = readRetryAfter(this.retryAfter, Number.isNaN(atMs) ? Date.now() : atMs)
-    const answer = { kind: 'answer', status: this.status, body: body.toString('utf8'), retryAfterMs } as const
-    if (this.connection) cameOn.set(answer, this.connection)
-    this.end(answer, true)
+    return readRetryAfter(this.retryAfter, Number.isNaN(atMs) ? Date.now() : atMs)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
