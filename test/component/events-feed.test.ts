@@ -10,7 +10,7 @@ import { openFolder } from '../../src/files/folder.ts'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
 import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { finalizeUnsent } from '../../src/lanes/messages/finalize-unsent.ts'
-import { storeInbound } from '../../src/lanes/messages/inbound.ts'
+import { emitReceived, type NewInbound, storeInbound } from '../../src/lanes/messages/inbound.ts'
 import { recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { emitSenderBlocked, emitSenderRecovered } from '../../src/lanes/sender-notices.ts'
@@ -228,6 +228,13 @@ test('the sentence of a failure is in no event once its person is erased', async
   expect(told?.data).toMatchObject({ state: 'failed', problem: { code: 'a/b', sentence: '' } })
 })
 
+/** WhatsApp reports it, as a webhook does. */
+async function receive(message: NewInbound): Promise<void> {
+  const { redis } = service
+  if ((await storeInbound(redis, tenant.account, message, 3_600_000)) === undefined) return
+  await emitReceived(redis, tenant.account, message)
+}
+
 test('a received message makes one event, however often WhatsApp reports it', async () => {
   const received = {
     id: 'wamid.events.1',
@@ -237,7 +244,7 @@ test('a received message makes one event, however often WhatsApp reports it', as
     text: 'hello',
     received_at: Date.now(),
   }
-  for (let i = 0; i < 3; i += 1) await storeInbound(service.redis, tenant.account, received, 3_600_000)
+  for (let i = 0; i < 3; i += 1) await receive(received)
   const told = (await pull('?types=message.received&include_content=true')).data
   expect(told).toEqual([
     {
@@ -265,7 +272,7 @@ test('the answers to a flow are in the event, and absent for those who asked for
   const flow = { name: 'flow', token: 'order-77', response: { day: 'Monday', times: ['8', '9'] } }
   const received = { id: 'wamid.events.flow', lane: tenant.cloudLane, from: '491700008006', type: 'interactive' }
   const stored = { ...received, text: 'Sent', received_at: Date.now(), parts: { flow } }
-  await storeInbound(service.redis, tenant.account, stored, 3_600_000)
+  await receive(stored)
   const flowIn = async (query: string) => {
     const { data } = await pull(`?types=message.received${query}`)
     return data.find((event) => event.data.id === received.id)?.data.flow
@@ -276,10 +283,7 @@ test('the answers to a flow are in the event, and absent for those who asked for
 
 test('a received message reported several times at the same moment is one event, under one id', async () => {
   const received = { id: 'wamid.events.2', lane: tenant.cloudLane, from: '491700008005', type: 'text', text: 'hi' }
-  const stored = Array.from({ length: 4 }, () =>
-    storeInbound(service.redis, tenant.account, { ...received, received_at: Date.now() }, 3_600_000),
-  )
-  await Promise.all(stored)
+  await Promise.all(Array.from({ length: 4 }, () => receive({ ...received, received_at: Date.now() })))
   const { data } = await pull('?types=message.received')
   const ids = data.flatMap((event) => (event.data.id === received.id ? [event.data.event_id] : []))
   expect(ids.length).toBeGreaterThan(0)
