@@ -111,7 +111,7 @@ test('no number and no text of a message is readable in Redis, at any stage of i
   expect(failed.json().data.problem.sentence).toMatch(/^[\x20-\x7E]+$/)
   const [inCampaign] = await found('to=4915208800901')
   expect(inCampaign?.text).toBe('Dear Secretname, spring is here.')
-  // Nothing that is due is left under this key: without it, the next test's worker would wait for one that has it.
+  // In the next test the worker has no key: a message that is due under this one would hold up its lane for good.
   const [ofBatch] = await found(`to=${inBatch}`)
   await reaches(service, tenant, ofBatch?.id ?? '', 'read')
   await service.request('POST', `/messages/${cooled}/cancel`)
