@@ -25,7 +25,7 @@ const CAMPAIGN_JOB = 'campaigns/campaigns.processor.ts'
 const WRITES = 'lanes/messages/write-steps.ts'
 /** The usual end of an attempt has a short step of its own. */
 const WRITES_SENT = 'lanes/messages/write-sent.ts'
-traceDist([`${LANE_TURN} goOn`, `${CAMPAIGN_JOB} work`])
+traceDist([`${LANE_TURN} look`, `${CAMPAIGN_JOB} work`])
 
 const load = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
 const { loadConfig } = await load('kernel/config.js')

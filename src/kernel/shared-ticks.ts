@@ -1,5 +1,6 @@
 // Ticks at which a process begins what may wait for a moment, for all its lanes in one go: what they write to Redis then leaves in one
 // write, and Redis syncs its file once for all of it. A sync costs Redis as much as five messages.
+import { Bell } from './bell.ts'
 
 /** Between two of them (ms). More of them would hold up what is to leave in between: all lanes work at once. */
 const TICK_MS = 50
@@ -12,35 +13,39 @@ export function sharedTickBefore(at: number, now = performance.now()): number {
 
 /** What begins at the same moment has one timer: two timers for one moment fire up to a millisecond apart, and write apart. */
 export class SharedMoments {
-  private readonly waiting = new Map<number, Set<() => void>>()
+  private readonly waiting = new Map<number, Set<Bell>>()
 
-  /** Calls `begin`, which must not throw, at that moment (`performance.now()`), after those that asked before. Returns what cancels it. */
-  at(moment: number, begin: () => void): () => void {
+  /**
+   * Rings at that moment (`performance.now()`), after the bells that were set for it before. Returns what takes the bell back, and says
+   * whether it had not rung yet.
+   */
+  at(moment: number, bell: Bell): () => boolean {
     const all = this.waiting.get(moment) ?? this.open(moment)
-    all.add(begin)
-    return () => void all.delete(begin)
+    all.add(bell)
+    return () => all.delete(bell)
   }
 
   /** Resolves at that moment, or as soon as it is stopped. */
-  until(moment: number, stopped: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (stopped.aborted) return resolve()
-      const over = (): void => {
-        cancel()
-        stopped.removeEventListener('abort', over)
-        resolve()
-      }
-      const cancel = this.at(moment, over)
-      stopped.addEventListener('abort', over)
-    })
+  async until(moment: number, stopped: AbortSignal): Promise<void> {
+    if (stopped.aborted) return
+    const bell = new Bell()
+    const takeBack = this.at(moment, bell)
+    const over = (): void => void bell.ring()
+    stopped.addEventListener('abort', over)
+    await bell.rung()
+    stopped.removeEventListener('abort', over)
+    takeBack()
   }
 
-  private open(moment: number): Set<() => void> {
-    const all = new Set<() => void>()
+  private open(moment: number): Set<Bell> {
+    const all = new Set<Bell>()
     this.waiting.set(moment, all)
     const begin = (): void => {
       this.waiting.delete(moment)
-      for (const each of all) each()
+      for (const each of all) {
+        all.delete(each)
+        void each.ring()
+      }
     }
     setTimeout(begin, Math.ceil(Math.max(0, moment - performance.now())))
     return all

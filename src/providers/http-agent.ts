@@ -4,10 +4,11 @@
 // (docs/adr/0095-requests-through-undici.md).
 import { createSecureContext } from 'node:tls'
 import { buildConnector } from 'undici'
-import { STOPPED } from '../model/messages/outcome.ts'
+import { type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
+import { MISSED_SLOT, STOPPED } from '../model/messages/outcome.ts'
 import { causeOf } from '../outbound/answers.ts'
 import { createConnection } from './http-connection.ts'
-import { type Call, type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
+import { type Connection, KEEP_ALIVE_MS, type Protocol, STREAMS } from './http-contract.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** How often idle connections are closed. */
@@ -36,15 +37,49 @@ const ROOM_AHEAD = 25
 /** What requests are sent over. */
 export interface HttpAgent {
   /**
-   * Sends a request over a connection to the origin of `url` that is free, or a new one, by the end of this turn of the
-   * event loop. It fails once all are destroyed.
+   * Asks for a connection to the origin of `url`: one that is free, by the end of this turn of the event loop, or a new one, unless that
+   * comes after `slotEnd`.
    */
-  send(url: URL, call: Call): void
+  ask(url: URL, slotEnd?: Deadline): Asked
   /** How many are open. */
   connections(): { origin: string; protocol: Protocol; count: number }[]
   /** Ends all connections; requests that are under way, or wait for a connection, fail. */
   destroy(): void
 }
+
+/** A connection that was asked for. */
+export class Asked {
+  readonly url: URL
+  readonly slotEnd: Deadline
+  /**
+   * Resolves to the connection, or to why there is none, in a short word. Who asked dispatches a request over it at once, or calls
+   * `giveBack`. Never rejects.
+   */
+  readonly given: Promise<Connection | string>
+  /** Nothing happens when it has been given something before. */
+  give: (given: Connection | string) => void = () => undefined
+  isWithdrawn = false
+  /** Where it waits. */
+  origin: Origin | undefined
+
+  constructor(url: URL, slotEnd = NEVER) {
+    this.url = url
+    this.slotEnd = slotEnd
+    this.given = new Promise((resolve) => {
+      this.give = resolve
+    })
+  }
+
+  /** It is wanted no more. */
+  withdraw(): void {
+    this.isWithdrawn = true
+    this.origin?.waiting.delete(this)
+    this.give(WITHDRAWN)
+  }
+}
+
+const WITHDRAWN = 'withdrawn'
+const NEVER = deadlineIn(Number.POSITIVE_INFINITY)
 
 interface Origin {
   /**
@@ -58,7 +93,7 @@ interface Origin {
   open: Set<Connection>
   opening: number
   /** Wait for a connection, the oldest first. */
-  waiting: Set<Call>
+  waiting: Set<Asked>
   /** Of the connection that was opened last. */
   protocol: Protocol | undefined
   /** By HTTP/2, requests that its server takes at once over a connection, as it last said. */
@@ -75,11 +110,11 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   let isDestroyed = false
   let checking: NodeJS.Timeout | undefined
   /**
-   * What is sent at the end of this turn: messages that were claimed together come by the hundred. Written one right
-   * after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes the
+   * Those that asked in this turn, with connections given at its end: messages that were claimed together come by the hundred.
+   * Written one right after the other they take a tenth less of a worker's CPU than each as soon as it is ready; the kernel wakes the
    * process that takes them once, not for each.
    */
-  let sending: { url: URL; call: Call }[] = []
+  let asking: Asked[] = []
 
   function originOf({ origin: name, protocol }: URL): Origin {
     const known = origins.get(name)
@@ -93,7 +128,7 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
         shared: new Set<Connection>(),
         open: new Set<Connection>(),
         opening: 0,
-        waiting: new Set<Call>(),
+        waiting: new Set<Asked>(),
         streams: STREAMS,
         connect,
       },
@@ -109,22 +144,21 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     if (isUnused && origins.get(name) === origin) origins.delete(name)
   }
 
-  /** Gives the requests that wait the connections that there are. */
+  /** Gives the requests that wait the connections that there are. One that may not leave any more leaves its connection to the next. */
   function give(origin: Origin): void {
-    for (const call of origin.waiting) {
-      const connection = freeOf(origin)
-      if (connection === undefined) break
-      origin.waiting.delete(call)
-      try {
-        // One that may not leave any more leaves its connection to the next.
-        if (call.leave(connection)) connection.take(call)
-        else if (connection.protocol === 'h1') origin.idle.push(connection)
-      } catch (error) {
-        // The others are sent all the same. The call knows whether anything of it can have left.
-        connection.retire()
-        call.failed(error instanceof Error ? causeOf(error) : 'unknown')
+    let free: Connection | undefined
+    for (const each of origin.waiting) {
+      free ??= freeOf(origin)
+      if (free === undefined) return
+      origin.waiting.delete(each)
+      if (isOver(each.slotEnd)) each.give(MISSED_SLOT)
+      else {
+        free.take()
+        each.give(free)
+        free = undefined
       }
     }
+    if (free?.protocol === 'h1') origin.idle.unshift(free)
   }
 
   /** The same, and opens the connections that are missing. */
@@ -191,9 +225,9 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   /** While others are open only one request fails for it: what was refused may be one connection too many. */
   function notOpened(url: URL, origin: Origin, error: Error): void {
     const cause = causeOf(error)
-    for (const call of origin.waiting) {
-      origin.waiting.delete(call)
-      call.failed(cause)
+    for (const each of origin.waiting) {
+      origin.waiting.delete(each)
+      each.give(cause)
       if (origin.open.size > 0) break
     }
     serve(url, origin)
@@ -208,18 +242,20 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     }
   }
 
-  function sendAll(): void {
-    const all = sending
-    sending = []
+  function giveAll(): void {
+    const all = asking
+    asking = []
     const asked = new Map<Origin, URL>()
-    for (const { url, call } of all) {
+    for (const each of all) {
+      if (each.isWithdrawn) continue
       if (isDestroyed) {
-        call.failed(STOPPED)
+        each.give(STOPPED)
         continue
       }
-      const origin = originOf(url)
-      origin.waiting.add(call)
-      asked.set(origin, url)
+      const origin = originOf(each.url)
+      each.origin = origin
+      origin.waiting.add(each)
+      asked.set(origin, each.url)
     }
     for (const [origin, url] of asked) {
       give(origin)
@@ -234,11 +270,13 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
   }
 
   return {
-    send(url, call) {
+    ask(url, slotEnd) {
+      const asked = new Asked(url, slotEnd)
       // In this event-loop tick, not in the next: before undici writes to a connection that was idle it waits
       // for a turn itself, to see whether the connection was closed meanwhile. In a busy process a turn takes as long
       // as a request may be late.
-      if (sending.push({ url, call }) === 1) queueMicrotask(sendAll)
+      if (asking.push(asked) === 1) queueMicrotask(giveAll)
+      return asked
     },
 
     connections: () =>
@@ -253,7 +291,9 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
       isDestroyed = true
       clearTimeout(checking)
       for (const { open, waiting } of origins.values()) {
-        for (const call of waiting) call.failed(STOPPED)
+        for (const each of waiting) each.give(STOPPED)
+        // A connection that is gone makes room for those that wait.
+        waiting.clear()
         for (const connection of open) connection.destroy()
       }
       origins.clear()

@@ -7,8 +7,8 @@ import { type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
 import { MISSED_SLOT, WORKER_LATE } from '../model/messages/outcome.ts'
 import type { Departure } from '../model/provider.ts'
 import { causeOf, readRetryAfter } from '../outbound/answers.ts'
-import type { HttpAgent } from './http-agent.ts'
-import type { Call, Connection, Request } from './http-contract.ts'
+import type { Asked, HttpAgent } from './http-agent.ts'
+import type { Connection, Request } from './http-contract.ts'
 import { isOfStream, neverLeft } from './http-proof.ts'
 import { stalledSince, unwatch, watch } from './stalls.ts'
 
@@ -32,7 +32,7 @@ const AT_ANY_TIME: Departure = { leaveBy: Number.POSITIVE_INFINITY, left: () => 
  * waited for stays open.
  */
 export function postJson(
-  agent: Pick<HttpAgent, 'send'>,
+  agent: Pick<HttpAgent, 'ask'>,
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: object | string,
@@ -48,7 +48,7 @@ export function postJson(
     body: typeof body === 'string' ? body : JSON.stringify(body),
   }
   return new Promise((resolve) => {
-    agent.send(url, new JsonCall(resolve, { agent, url, request, timeoutMs, departure }))
+    void new JsonCall(resolve, { agent, url, request, timeoutMs, departure }).send()
   })
 }
 
@@ -78,7 +78,7 @@ class Answer {
 }
 
 interface Sent {
-  agent: Pick<HttpAgent, 'send'>
+  agent: Pick<HttpAgent, 'ask'>
   url: URL
   request: Request
   timeoutMs: number
@@ -86,8 +86,7 @@ interface Sent {
 }
 
 /** A class, for there is one of each message: closures for all of this would be as many objects again. */
-class JsonCall implements Call {
-  readonly request: Request
+class JsonCall implements Dispatcher.DispatchHandler {
   private readonly resolve: (end: HttpEnd) => void
   private readonly sent: Sent
   private readonly deadline: Deadline
@@ -96,7 +95,8 @@ class JsonCall implements Call {
   /** The stall mark at its beginning (stalls.ts). */
   private readonly stalledBefore: number
   private hasGrace = true
-  /** The connection that it was given to. */
+  /** While it waits for a connection. */
+  private asked: Asked | undefined
   private connection: Connection | undefined
   /** Set once the request may have left. */
   private controller: Dispatcher.DispatchController | undefined
@@ -111,17 +111,27 @@ class JsonCall implements Call {
   constructor(resolve: (end: HttpEnd) => void, sent: Sent) {
     this.resolve = resolve
     this.sent = sent
-    this.request = sent.request
     this.deadline = deadlineIn(sent.timeoutMs)
     this.slotEnd = deadlineIn(sent.departure.leaveBy - performance.now())
     this.timer = setTimeout(timeOut, sent.timeoutMs, this)
     this.stalledBefore = watch()
   }
 
-  leave(connection: Connection): boolean {
-    if (!this.mayLeave()) return false
-    this.connection = connection
-    return true
+  /** Writes the request as soon as there is a connection. Never rejects. */
+  async send(): Promise<void> {
+    this.asked = this.sent.agent.ask(this.sent.url, this.slotEnd)
+    const given = await this.asked.given
+    this.asked = undefined
+    if (typeof given === 'string') return this.failed(given)
+    // One that may not leave any more leaves its connection to the next.
+    if (!this.mayLeave()) return given.giveBack()
+    this.connection = given
+    try {
+      given.writer.dispatch(this.sent.request, this)
+    } catch (error) {
+      given.retire()
+      this.failed(error instanceof Error ? causeOf(error) : 'unknown')
+    }
   }
 
   /**
@@ -188,7 +198,7 @@ class JsonCall implements Call {
       // The server closed it meanwhile, as it may; another one is opened.
       connection.ended(false)
       this.connection = undefined
-      this.sent.agent.send(this.sent.url, this)
+      void this.send()
       return
     }
     this.endWithout(causeOf(error), isOfStream(error), error)
@@ -231,6 +241,7 @@ class JsonCall implements Call {
     this.isOver = true
     clearTimeout(this.timer)
     unwatch()
+    this.asked?.withdraw()
     this.connection?.ended(isSound)
     this.resolve(how)
   }

@@ -3,8 +3,8 @@
 
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { type Connection, type Protocol, STREAMS, type Writer } from './http-contract.ts'
-import { writeHttp1, writeHttp2 } from './http-writers.ts'
+import { type Connection, type Protocol, STREAMS } from './http-contract.ts'
+import { type OpenWriter, writeHttp1, writeHttp2 } from './http-writers.ts'
 
 /** Listeners of a connection. */
 export interface ConnectionHeard {
@@ -40,12 +40,18 @@ export function createConnection(
 
   function destroy(): void {
     isRetired = true
-    writer.destroy()
+    open.destroy()
   }
 
   /** Not while an answer is being handled. */
   function endIfUnused(): void {
     if (isRetired && running === 0) setImmediate(destroy)
+  }
+
+  function free(): void {
+    if (isFree || !connection.canTake()) return
+    isFree = protocol === 'h1'
+    heard.free(connection)
   }
 
   const connection: Connection = {
@@ -64,14 +70,22 @@ export function createConnection(
       return !socket.destroyed
     },
     canTake: () => !isRetired && running < most && !socket.destroyed,
-    take(call) {
+    take() {
       running += 1
       requests += 1
       isFree = false
       if (protocol === 'h2' && (requests === MOST_REQUESTS || performance.now() - openedAt > MOST_AGE_MS)) {
         isRetired = true
       }
-      writer.write(call)
+    },
+    giveBack() {
+      running -= 1
+      requests -= 1
+      if (isRetired) endIfUnused()
+      else free()
+    },
+    get writer() {
+      return open.writer
     },
     ended(isSound) {
       running -= 1
@@ -92,13 +106,9 @@ export function createConnection(
     idleSince: () => idleSince,
   }
 
-  const writer: Writer =
+  const open: OpenWriter =
     protocol === 'h1'
-      ? writeHttp1(origin, socket, () => {
-          if (isFree || !connection.canTake()) return
-          isFree = true
-          heard.free(connection)
-        })
+      ? writeHttp1(origin, socket, free)
       : writeHttp2(origin, socket, {
           takesNoMore: connection.retire,
           takes(allowed) {

@@ -13,21 +13,12 @@ export interface Request {
   readonly body: string
 }
 
-/** A request, and undici's handler of it. */
-export interface Call extends Dispatcher.DispatchHandler {
-  readonly request: Request
-  /** Whether it may leave now, over this connection; if not, it has ended. */
-  leave(connection: Connection): boolean
-  /** It has not left: why, in a short word. */
-  failed(cause: string): void
-}
-
-/** What writes requests to a connection, and reads their answers. */
+/**
+ * What writes requests to a connection, and reads their answers: as undici has it, so that its client is one. The handler learns that
+ * its request is about to be written (`onRequestStart`), or never does if it is not.
+ */
 export interface Writer {
-  /** Tells the call that it is about to be written (`onRequestStart`), or never does if it is not. */
-  write(call: Call): void
-  /** Closes the connection; requests that are under way fail. */
-  destroy(): void
+  dispatch(request: Request, handler: Dispatcher.DispatchHandler): unknown
 }
 
 /** An open connection. */
@@ -44,7 +35,12 @@ export interface Connection {
   readonly isOpen: boolean
   /** It can take another one. */
   canTake(): boolean
-  take(call: Call): void
+  /** One that is about to be written holds it, until `giveBack` or `ended`. */
+  take(): void
+  /** What `take` held it for is not written after all. */
+  giveBack(): void
+  /** Only for who has taken it. */
+  readonly writer: Writer
   /**
    * The call has ended. `isSound`: in a way that says nothing against the connection. It was answered, was never written, or the server
    * refused this request alone. Otherwise the connection takes no more.

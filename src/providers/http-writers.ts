@@ -12,18 +12,24 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
-import { type Call, KEEP_ALIVE_MS, MAX_HEAD_BYTES, STREAMS, type Writer } from './http-contract.ts'
+import { KEEP_ALIVE_MS, MAX_HEAD_BYTES, type Request, STREAMS, type Writer } from './http-contract.ts'
 import { StreamError } from './http-proof.ts'
 
 /** A server that announces how long it keeps a connection is taken to close it this much sooner. */
 const KEPT_LESS_MS = 2_000
+
+/** A writer, and what closes its connection: requests that are under way fail. */
+export interface OpenWriter {
+  writer: Writer
+  destroy: () => void
+}
 
 /**
  * Writes by HTTP/1.1 to a socket that is open, one request at a time. `free` is called once it can take one, and again
  * after each. undici's client never gets another connection: it would write requests of a lost one again on the next
  * (client.js writes from kPendingIdx; client-h1.js, onHttpSocketClose, sets that back to kRunningIdx).
  */
-export function writeHttp1(origin: string, socket: Socket, free: () => void): Writer {
+export function writeHttp1(origin: string, socket: Socket, free: () => void): OpenWriter {
   let isConnected = false
   const client = new Client(origin, {
     pipelining: 1,
@@ -56,7 +62,7 @@ export function writeHttp1(origin: string, socket: Socket, free: () => void): Wr
   // An end that undici did not expect: without a listener it would be an uncaught error.
   const events: EventEmitter = client
   events.on('error', destroy)
-  return { write: (call) => void client.dispatch(call.request, call), destroy }
+  return { writer: client, destroy }
 }
 
 /** The frame that opens a stream (RFC 9113, 6.2). Node names a frame that it did not send by this number. */
@@ -78,7 +84,7 @@ interface Goaway {
 }
 
 /** Writes to a socket that is open. */
-export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): Writer {
+export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): OpenWriter {
   const session = connect(origin, {
     createConnection: () => socket,
     // Until the server announces how many.
@@ -101,22 +107,33 @@ export function writeHttp2(origin: string, socket: Socket, heard: Http2Heard): W
   // By itself it keeps no process running.
   session.unref()
 
-  return {
-    write(call) {
+  const writer: Writer = {
+    dispatch(request, handler) {
       if (session.closed || session.destroyed) heard.takesNoMore()
       running += 1
       if (running === 1 && !session.destroyed) session.ref()
-      ask(session, host, goaway, call, () => {
+      ask({ session, host, goaway }, request, handler, () => {
         running -= 1
         if (running === 0 && !session.destroyed) session.unref()
       })
     },
-    destroy: () => void socket.destroy(),
   }
+  return { writer, destroy: () => void socket.destroy() }
+}
+
+interface Http2Connection {
+  session: ClientHttp2Session
+  host: string
+  goaway: Goaway
 }
 
 /** Sends one request, and calls its handler as undici would. `over` is called when nothing of it is left. */
-function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Call, over: () => void): void {
+function ask(
+  { session, host, goaway }: Http2Connection,
+  request: Request,
+  handler: Dispatcher.DispatchHandler,
+  over: () => void,
+): void {
   let stream: ClientHttp2Stream
   let isAnswered = false
   let isOver = false
@@ -137,13 +154,13 @@ function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Ca
   function failed(why: Error): void {
     if (isOver) return
     isOver = true
-    call.onResponseError?.(controller, why)
+    handler.onResponseError?.(controller, why)
   }
 
   try {
     // Nothing has been written to one that was closed.
-    if (!session.closed && !session.destroyed) call.onRequestStart?.(controller, undefined)
-    stream = session.request(headersOf(host, call), { endStream: false })
+    if (!session.closed && !session.destroyed) handler.onRequestStart?.(controller, undefined)
+    stream = session.request(headersOf(host, request), { endStream: false })
   } catch {
     over()
     failed(new StreamError('unprocessed'))
@@ -151,16 +168,16 @@ function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Ca
   }
   stream.on('response', (headers) => {
     isAnswered = true
-    if (!isOver) call.onResponseStart?.(controller, headers[':status'] ?? 0, headers)
+    if (!isOver) handler.onResponseStart?.(controller, headers[':status'] ?? 0, headers)
   })
   stream.on('data', (piece: Buffer) => {
-    if (!isOver) call.onResponseData?.(controller, piece)
+    if (!isOver) handler.onResponseData?.(controller, piece)
   })
   stream.on('end', () => {
     // One that is broken off may end before it closes.
     if (isOver || !isAnswered || stream.rstCode !== constants.NGHTTP2_NO_ERROR) return
     isOver = true
-    call.onResponseEnd?.(controller, {})
+    handler.onResponseEnd?.(controller, {})
   })
   stream.on('frameError', (type: number) => {
     unsentFrame = type
@@ -174,7 +191,7 @@ function ask(session: ClientHttp2Session, host: string, goaway: Goaway, call: Ca
     else if (!session.destroyed) failed(new StreamError('ended'))
     else failed(error ?? Object.assign(new Error('closed'), { code: 'ECONNRESET' }))
   })
-  stream.end(call.request.body)
+  stream.end(request.body)
 }
 
 /**
@@ -188,7 +205,7 @@ function isUnprocessed({ id, rstCode }: ClientHttp2Stream, goaway: Goaway, unsen
   return isOwnCode && unsentFrame === undefined && rstCode === constants.NGHTTP2_REFUSED_STREAM
 }
 
-function headersOf(host: string, { request: { path, headers, body } }: Call): OutgoingHttpHeaders {
+function headersOf(host: string, { path, headers, body }: Request): OutgoingHttpHeaders {
   const all: OutgoingHttpHeaders = {
     ':method': 'POST',
     ':scheme': 'https',

@@ -12,22 +12,28 @@ export interface Unreplicated {
 export const isUnreplicated = (result: unknown): result is Unreplicated =>
   typeof result === 'object' && result !== null && 'unreplicated' in result && 'reply' in result
 
-/**
- * The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. `spread` makes the list of a script that answers
- * more briefly when all came to the same.
- */
-export async function repliesOrUnreplicated(
-  replies: Promise<unknown>,
-  spread = (reply: unknown): unknown => reply,
-): Promise<readonly unknown[]> {
+/** What a script answered. */
+export interface ScriptAnswer {
+  reply: unknown
+  /** Enough replicas have taken the step. */
+  isReplicated: boolean
+}
+
+/** The same, where too few replicas having it is no reason to reject. */
+export async function answerOf(script: Promise<unknown>): Promise<ScriptAnswer> {
   try {
-    return repliesOf(spread(await replies))
+    return { reply: await script, isReplicated: true }
   } catch (error) {
     if (!(error instanceof NotReplicatedError)) throw error
-    return repliesOf(spread(error.reply)).map((reply) =>
-      reply instanceof Error ? reply : { unreplicated: true, reply },
-    )
+    return { reply: error.reply, isReplicated: false }
   }
+}
+
+/** The same as `repliesOf`; each is `Unreplicated` when too few replicas have them. */
+export function repliesOrUnreplicated({ reply, isReplicated }: ScriptAnswer): readonly unknown[] {
+  const replies = repliesOf(reply)
+  if (isReplicated) return replies
+  return replies.map((each) => (each instanceof Error ? each : { unreplicated: true, reply: each }))
 }
 
 /** What a script of many came to for each of them; an Error for one that failed. By hand: each message has one. */

@@ -16,9 +16,10 @@ import { withTimeout } from '../redis/errors.ts'
 import { HEARTBEAT_MS, namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../redis/heartbeats.ts'
 import { lanePrefix, rootKeys } from '../redis/keys.ts'
 import { TRY_EVERY_MS, tryListener } from './listening.ts'
+import type { SendDeps } from './sending/attempt.ts'
 import { createLaneAssignment } from './sending/lane-assignment.ts'
 import { createLaneBackoff } from './sending/lane-backoff.ts'
-import { createLanes, type LanesDeps } from './sending/lanes.ts'
+import { createLanes } from './sending/lanes.ts'
 import { createRedisClock } from './sending/redis-clock.ts'
 import type { Shared } from './shared.ts'
 import { every, part } from './start-stop.ts'
@@ -41,7 +42,7 @@ const ANSWER_MS = 1_000
 /** How long removing the heartbeat waits for Redis. */
 const TAKEN_BACK_MS = 500
 
-interface ServingDeps extends Shared, Pick<LanesDeps, 'noteMoved'> {
+interface ServingDeps extends Shared, Pick<SendDeps, 'noteMoved'> {
   /** A message was sent over a wire without webhooks. */
   followByPolling: (lane: number) => void
 }
@@ -52,7 +53,12 @@ export function createServing(deps: ServingDeps) {
   const clearing = createClearing({ redis, config, log })
   const send = {
     ...{ redis, config, log, lanes: queues, directory, worker },
-    ...{ followByPolling: deps.followByPolling, tombstones: deps.tombstones, uploads: deps.uploads },
+    ...{
+      followByPolling: deps.followByPolling,
+      noteMoved: deps.noteMoved,
+      tombstones: deps.tombstones,
+      uploads: deps.uploads,
+    },
     checks: new CheckValidity(redis),
     nameMemory: createNameMemory(),
     backoff: createLaneBackoff(log),
@@ -62,13 +68,7 @@ export function createServing(deps: ServingDeps) {
     campaigns: createOpenCampaigns({ redis, files: deps.files, validityMs: config.validityMs.campaign }),
   }
   const assignment = createLaneAssignment({ self: worker, maxInFlight: config.maxInFlight })
-  const lanes = createLanes({
-    send,
-    config,
-    noteMoved: deps.noteMoved,
-    isMine: assignment.isMine,
-    opened,
-  })
+  const lanes = createLanes({ send, config, isMine: assignment.isMine, opened })
   const inFlight = () => ({ inFlight: lanes.claimedOrInFlight(), maxInFlight: config.maxInFlight })
   let limitMs: Promise<number> | undefined
 

@@ -1,9 +1,10 @@
 // Pins: connections to providers are used again as long as that is safe, closed when nobody uses them, and never carry two
 // requests at once. Real: TCP and TLS.
+import type { Dispatcher } from 'undici'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
+import { Asked, createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { closeConnectionOf, type HttpEnd, postJson } from '../../src/providers/http-call.ts'
-import type { Call } from '../../src/providers/http-contract.ts'
+import type { Connection } from '../../src/providers/http-contract.ts'
 import { httpAnswer, onRequest, startTcpServer, type TcpServer } from '../support/tcp-server.ts'
 import { eventually } from '../support/wait.ts'
 
@@ -49,20 +50,15 @@ test('a request is written as HTTP/1.1 with the length of its body in bytes', ()
     expect(Buffer.from(server.received(), 'latin1').toString('utf8')).toBe(lines.join('\r\n'))
   }))
 
-test('a request that breaks during sending fails, with whether it may have left, and others of its turn are sent', () =>
+test('a request that breaks while it is written fails as one that may have left, and others of its turn are sent', () =>
   on(answering(), async (server) => {
-    const failed: string[] = []
-    const broken: Call = {
-      request: { path: '/', method: 'POST', headers: [], body: '' },
-      leave: () => {
-        throw new TypeError('broken')
-      },
-      failed: (cause: string) => failed.push(cause),
-    }
     const warm = await post(server)
-    agent.send(new URL(server.url), broken)
+    const left = (): never => {
+      throw new TypeError('broken')
+    }
+    const broken = postJson(agent, new URL(server.url), {}, {}, LIMIT_MS, { leaveBy: Number.POSITIVE_INFINITY, left })
     expect([warm, await post(server), await post(server)]).toEqual([DONE, DONE, DONE])
-    expect(failed).toEqual(['typeerror'])
+    expect(await broken).toEqual({ kind: 'unanswered', cause: 'typeerror' })
   }))
 
 test('requests in a row share a connection, and requests at once have one each', () =>
@@ -178,6 +174,24 @@ test('destroyed, it fails requests under way as unanswered, and waiting or later
     },
   ))
 
+test('destroyed, it opens no connection for requests that waited for one', () => {
+  const own = createHttpAgent({ most: { h1: 1, h2: 1 }, opening: 1, openingFirst: 1 })
+  return on(
+    (socket) => socket.resume(),
+    async (server) => {
+      const ask = () => postJson(own, new URL(server.url), {}, {}, LIMIT_MS)
+      const underWay = ask()
+      await eventually(async () => server.received().includes('POST'), 'the request')
+      const waiting = ask()
+      await new Promise(setImmediate)
+      own.destroy()
+      await Promise.all([underWay, waiting])
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      expect(server.connections()).toBe(1)
+    },
+  )
+})
+
 test('no more connections are opened than the limit, and further requests wait for one of them', () => {
   const own = createHttpAgent({ most: { h1: 3, h2: 1 }, opening: 2, openingFirst: 1 })
   let together = 0
@@ -281,8 +295,16 @@ test('a request uses another connection when the server closes its own before un
 })
 
 test('a request that undici would write again is not written, and is in doubt', async () => {
-  let call: Call | undefined
-  const ended = postJson({ send: (_url, sent) => (call = sent) }, new URL('http://localhost'), {}, {}, LIMIT_MS)
+  let call: Dispatcher.DispatchHandler | undefined
+  const connection: Connection = {
+    ...{ protocol: 'h1', room: 1, running: 1, isUsed: false, isOpen: true },
+    ...{ canTake: () => true, take() {}, giveBack() {}, ended() {}, retire() {}, destroy() {}, idleSince: () => 0 },
+    writer: { dispatch: (_request, handler) => (call = handler) },
+  }
+  const asked = new Asked(new URL('http://localhost'))
+  asked.give(connection)
+  const ended = postJson({ ask: () => asked }, asked.url, {}, {}, LIMIT_MS)
+  await asked.given
   const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} }
   call?.onRequestStart?.(controller, {})
   expect(() => call?.onRequestStart?.(controller, {})).toThrow()

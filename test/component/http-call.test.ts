@@ -41,14 +41,14 @@ async function postedInTime(url: string, body: object, timeoutMs: number): Promi
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
 /** The connections of a process that is stopped while it connects, and hears of the connection when it is woken up late. */
-const frozen: Pick<HttpAgent, 'send'> = {
-  send(url, call) {
-    const leave = call.leave.bind(call)
-    call.leave = (connection) => {
+const frozen: Pick<HttpAgent, 'ask'> = {
+  ask(url) {
+    const asked = agent.ask(url)
+    const given = asked.given.then((connection) => {
       standStill(100)
-      return leave(connection)
-    }
-    agent.send(url, call)
+      return connection
+    })
+    return Object.assign(asked, { given })
   },
 }
 

@@ -5,13 +5,12 @@ import { importTemplate, knownTemplate } from '../../src/accounts/templates.ts'
 import { deadlineIn } from '../../src/kernel/deadline.ts'
 import { messageId } from '../../src/kernel/message-id.ts'
 import type { MessageClass } from '../../src/model/messages/content.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
 import { type TemplateCategory, templateSchema } from '../../src/model/templates/template.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap } from '../../src/portfolios/caps.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
-import { answering, anySender, sendAlone, sendingTo } from '../support/sending.ts'
+import { answering, anySender, sendAlone, sendingTo, takenLane } from '../support/sending.ts'
 
 let world: LaneRedis
 beforeAll(async () => {
@@ -20,7 +19,6 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const ACCOUNT = 1
-const pace = paceOf(10_000)
 
 /** Registers a template of its own; undefined: nothing knows it. */
 let templates = 0
@@ -63,19 +61,14 @@ async function laneWith(name: string, of: MessageClass, to: string) {
     /** Sends it; `late`: it leaves later than it was asked about, and this happens in between. */
     async send(late?: () => Promise<unknown>): Promise<readonly string[]> {
       const ends: Promise<unknown>[] = []
-      const from = { lane, entry, pace, held: new Map(), latestSlot: () => '' }
-      await takeNext(
-        deps,
-        from,
-        { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY },
-        (message) => {
-          if (late === undefined) ends.push(sendAlone(deps, message))
-          else {
-            message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
-            ends.push(late().then(() => sendAlone(deps, message)))
-          }
-        },
-      )
+      const from = takenLane(lane, entry, (message) => {
+        if (late === undefined) ends.push(sendAlone(deps, message))
+        else {
+          message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
+          ends.push(late().then(() => sendAlone(deps, message)))
+        }
+      })
+      await takeNext(deps, from, { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
       await Promise.all(ends)
       return sent
     },

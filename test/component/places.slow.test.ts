@@ -14,7 +14,6 @@ import { cancelWherever } from '../../src/messages/lookup/cancel.ts'
 import { findMessage } from '../../src/messages/lookup/lookup.ts'
 import { requeueMessage } from '../../src/messages/requeue/requeue.ts'
 import { campaignId } from '../../src/model/campaigns/campaign-id.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
 import { optOutsHold } from '../../src/people/opt-outs/opt-out-hold.ts'
 import { addOptOuts, removeOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
@@ -24,7 +23,7 @@ import { type Life, type Lives, startLives } from '../support/campaign-lives.ts'
 import { ownAct } from '../support/own-acts.ts'
 import { ACCEPTED, playProduct } from '../support/places.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { answering, sendingTo } from '../support/sending.ts'
+import { answering, sendingTo, takenLane } from '../support/sending.ts'
 import { addDeadLetter, deadLettersOn, placesOn, readLongAgo } from '../support/state/lanes.ts'
 import { campaignRecord, endCooldowns } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
@@ -101,10 +100,9 @@ test('campaign messages are claimed after three trips to Redis: to read, to chec
     answering(() => ACCEPTED),
   )
   const entry = await deps.directory.of(life.lane)
-  const from = { lane: life.lane, entry, pace: paceOf(10_000), held: new Map(), latestSlot: () => '' }
   let claimed = 0
-  const take = () =>
-    takeNext(deps, from, { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY }, () => (claimed += 1))
+  const from = takenLane(life.lane, entry, () => (claimed += 1))
+  const take = () => takeNext(deps, from, { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
   // The first step opens the campaign, and loads the scripts.
   await take()
   let [trips, underWay] = [0, 0]

@@ -405,10 +405,10 @@ describe('on a full Redis an outcome is recorded, whatever else is refused:', ()
     await queues.add(messageId(lane, id.ulid), audioJob())
     const served = laneOf({ ...sendingTo({ redis, lanes: queues }, anySender(80), provider), log }, lane, 1)
     try {
-      served.loop.wake()
+      served.signals.wake()
       await expect.poll(() => lines.some((line) => line.includes('attempt.finished'))).toBe(true)
     } finally {
-      served.loop.stop()
+      served.signals.stop()
       await redis.config('SET', 'maxmemory', '0')
     }
     expect((await readMessage(redis, id))?.state).toBe('queued')

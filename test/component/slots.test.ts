@@ -335,8 +335,12 @@ describe('a request that cannot leave in its slot, because its connection opens 
       asked.push(departure?.leaveBy)
       return asked.length <= misses ? { kind: 'never_left', cause: MISSED_SLOT } : { kind: 'accepted', providerId: 'p' }
     }
-    const end = await withWorker(send, async (deps) => attemptsOn(deps, lane).send(await claimedOn(deps, lane), SLOW))
-    return { asked, end }
+    const heldUntil = await withWorker(send, async (deps) => {
+      const attempts = attemptsOn(deps, lane)
+      await attempts.send(await claimedOn(deps, lane), SLOW)
+      return attempts.signals.heldUntil
+    })
+    return { asked, waits: heldUntil > 0 }
   }
 
   /** One a minute: nothing else would leave in time if a turn was used up. */
@@ -361,10 +365,10 @@ describe('a request that cannot leave in its slot, because its connection opens 
   })
 
   test('is tried again, and its message goes back to its lane after the fourth time', async () => {
-    expect((await sendOn(newLane(), 1)).asked).toHaveLength(2)
-    const { asked, end } = await sendOn(newLane(), 4)
-    expect(asked).toHaveLength(4)
-    expect(end?.kind).toBe('lane_waits')
+    const once = await sendOn(newLane(), 1)
+    expect([once.asked.length, once.waits]).toEqual([2, false])
+    const often = await sendOn(newLane(), 4)
+    expect([often.asked.length, often.waits]).toEqual([4, true])
   })
 
   test.each([

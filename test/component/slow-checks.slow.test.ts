@@ -48,7 +48,7 @@ async function servedLane(rate = 1_000) {
   if (entry === undefined) throw new Error('the lane has no sender')
   const deps: SendDeps = { ...plain, directory: { of: async () => ({ ...entry, stopsTransactional: true }) } }
   const served = laneOf(deps, lane, 100)
-  onTestFinished(() => served.loop.stop())
+  onTestFinished(() => served.signals.stop())
   const ids: MessageId[] = []
   const add = async (to: string) => {
     const id = newId(lane)
@@ -67,7 +67,7 @@ test('messages leave although Redis answers later than a check is usually valid'
   const lane = await servedLane()
   for (let i = 0; i < 20; i += 1) await lane.add(`4915700000${10 + i}`)
   relay.delay(CHECK_GOOD_FOR_MS + 100)
-  lane.loop.wake()
+  lane.signals.wake()
   await eventually(async () => lane.sent.size === 20, 'all were sent')
   expect(lane.deps.checks.goodForMs()).toBe(SLOW_CHECK_GOOD_FOR_MS)
 })
@@ -126,7 +126,7 @@ test('nothing leaves to a person after their opt-out was confirmed, however slow
   relay.delay(CHECK_GOOD_FOR_MS / 2 + 50)
   const people = Array.from({ length: 150 }, (_, i) => `49157100${1000 + i}`)
   for (const to of people) await lane.add(to)
-  lane.loop.wake()
+  lane.signals.wake()
   await eventually(async () => lane.sent.size > 5, 'it sends')
   await addOptOuts(world.redis, 1, people, { source: 'http' })
   await optOutsHold(world.redis)

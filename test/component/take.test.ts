@@ -7,18 +7,18 @@ import { readNext } from '../../src/lanes/jobs.ts'
 import { delayMessage } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { matchingDeadLetters } from '../../src/messages/requeue/dead-letters.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
 import { addOptOuts } from '../../src/people/opt-outs/opt-outs.ts'
 import { cap } from '../../src/portfolios/caps.ts'
 import { usage } from '../../src/portfolios/usage.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import type { Candidate } from '../../src/worker/sending/candidate.ts'
+import { secondCheck } from '../../src/worker/sending/still-wanted.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import type { SendableFile } from '../../src/worker/sending/uploads.ts'
 import { keptLog } from '../support/app.ts'
 import { audioJob, type LaneRedis, newId, startLaneRedis } from '../support/lane-redis.ts'
 import { interceptCommands } from '../support/redis.ts'
-import { answering, anySender, lanesOf, sendAlone, sendingTo } from '../support/sending.ts'
+import { answering, anySender, lanesOf, sendAlone, sendingTo, takenLane } from '../support/sending.ts'
 import { addSilently, deadLettersOn, jobOf, readLongAgo, waitingOn } from '../support/state/lanes.ts'
 import { messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
@@ -30,9 +30,6 @@ beforeAll(async () => {
 afterAll(() => world?.close())
 
 const provider = answering(() => ({ kind: 'accepted', providerId: 'p' }))
-const pace = paceOf(10_000)
-const held = new Map<number, number>()
-const latestSlot = () => ''
 const TAKE = { most: 10, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY }
 
 test('a message past its validity ends as expired, also when its recipient has opted out', async () => {
@@ -44,7 +41,11 @@ test('a message past its validity ends as expired, also when its recipient has o
   await world.queues.add(name, { ...job, class: 'campaign' })
   await addOptOuts(world.redis, 1, [job.to], { source: 'http', atMs: Date.now() })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message.name)),
+    TAKE,
+  )
   expect(left).toEqual([])
   expect(await waitingOn(world.redis, lane, 'campaign')).toEqual([])
   const id = parseMessageId(name)
@@ -65,18 +66,46 @@ test('a message that leaves late stays on its lane when its person was capped me
   const job = { ...audioJob(), to: '491709999999', class: 'campaign' as const }
   await world.queues.add(name, job)
   const ends: Promise<unknown>[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => {
+  const from = takenLane(lane, entry, (message) => {
     const capped = cap(world.redis, entry.rules, job.to, { forMs: 60_000 })
     message.wantedUntil = deadlineIn(Number.NEGATIVE_INFINITY)
     ends.push(capped.then(() => sendAlone(deps, message)))
   })
+  await takeNext(deps, from, TAKE)
   await Promise.all(ends)
   expect([ends.length, sent]).toEqual([1, []])
   const id = parseMessageId(name)
   expect(id && (await readMessage(world.redis, id))?.state).toBe('queued')
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message.name)),
+    TAKE,
+  )
   expect(left).toEqual([])
+})
+
+test('a message is checked once more by what its account says now, though one beside it was claimed before that', async () => {
+  const lane = world.newLane()
+  const deps = sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider)
+  const before = await deps.directory.of(lane)
+  if (before === undefined) throw new Error('no sender')
+  const claimed: Candidate[] = []
+  const person = '491709999998'
+  const takeOne = async (of: 'campaign' | 'transactional', entry: typeof before) => {
+    await world.queues.add(messageId(lane, newId(lane).ulid), { ...audioJob(), to: person, class: of })
+    await takeNext(
+      deps,
+      takenLane(lane, entry, (message) => claimed.unshift(message)),
+      TAKE,
+    )
+  }
+  await takeOne('campaign', before)
+  await takeOne('transactional', { ...before, stopsTransactional: true })
+  expect(claimed.map(({ message }) => message.class)).toEqual(['transactional', 'campaign'])
+  await addOptOuts(world.redis, before.sender.account, [person], { source: 'http', atMs: Date.now() })
+  const [transactional] = await secondCheck(deps)(claimed)
+  expect(transactional).toMatchObject({ problem: { code: 'opted_out' } })
 })
 
 test("a job with the id of another lane's message is a dead letter that says so, and the others are claimed", async () => {
@@ -88,7 +117,11 @@ test("a job with the id of another lane's message is a dead letter that says so,
   await addSilently(world.redis, lane, foreign, audioJob())
   for (const name of names) await world.queues.add(name, audioJob())
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
+  await takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message.name)),
+    TAKE,
+  )
   expect(left).toEqual(names)
   expect(await waitingOn(world.redis, lane)).toEqual([])
   expect((await jobOf(world.redis, foreign, lane))?.failedReason).toBe(`the job id belongs to another lane, ${other}`)
@@ -116,9 +149,11 @@ test('a claimed message is sent even when Redis goes away while another one is b
     return commands < 0 ? Promise.reject(new Error('Connection is closed.')) : send()
   })
   const left: string[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name)).catch(
-    () => {},
-  )
+  await takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message.name)),
+    TAKE,
+  ).catch(() => {})
   expect(left).toEqual(names.slice(1))
   redis.disconnect()
 })
@@ -131,7 +166,11 @@ test('a message that was read and could not be claimed on a full Redis is not bl
     const deps = { ...sendingTo({ redis: world.redis, lanes: world.queues }, anySender(80), provider), worker }
     const entry = await deps.directory.of(lane)
     const left: string[] = []
-    await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
+    await takeNext(
+      deps,
+      takenLane(lane, entry, (message) => left.push(message.name)),
+      TAKE,
+    )
     return left
   }
   await world.redis.config('SET', 'maxmemory', '1')
@@ -165,7 +204,11 @@ test('claims interrupted by a revoked right are all taken back, and none of thei
     return send()
   })
   const left: string[] = []
-  const taking = takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message.name))
+  const taking = takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message.name)),
+    TAKE,
+  )
   await expect(taking).rejects.toThrow(/can't run this command|no permissions/)
   redis.disconnect()
   const records = await Promise.all(ids.map((id) => readMessage(world.redis, id)))
@@ -190,8 +233,8 @@ test('a person counted for a message that does not leave is refunded, also when 
     throw new Error('Connection is closed.')
   })
   const left: string[] = []
-  const from = { lane, entry, pace, held, latestSlot }
-  const taking = takeNext({ ...deps, log }, from, TAKE, (message) => left.push(message.name))
+  const from = takenLane(lane, entry, (message) => left.push(message.name))
+  const taking = takeNext({ ...deps, log }, from, TAKE)
   await expect(taking).rejects.toThrow('Connection is closed.')
   expect(left).toEqual([])
   expect((await usage(world.redis, portfolio)).used).toBe(0)
@@ -230,7 +273,11 @@ test('a take returns when a job is due that its claim delayed', async () => {
   await world.queues.add(messageId(lane, id.ulid), audioJob())
   const from = performance.now()
   await delayMessage(world.redis, id, 5_000)
-  const taken = await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, () => {})
+  const taken = await takeNext(
+    deps,
+    takenLane(lane, entry, () => {}),
+    TAKE,
+  )
   // Redis counts whole milliseconds.
   expect(taken.dueInMs).toBeGreaterThan(4_998 - (performance.now() - from))
   expect(taken.dueInMs).toBeLessThanOrEqual(5_000)
@@ -252,11 +299,19 @@ test('a message whose file is not uploaded yet is not claimed, however long the 
   const content = { type: 'image' as const, image: { gallery: '7' } }
   for (const name of names) await world.queues.add(name, { ...audioJob(), content })
   const left: Candidate[] = []
-  await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message))
+  await takeNext(
+    deps,
+    takenLane(lane, entry, (message) => left.push(message)),
+    TAKE,
+  )
   expect(left).toEqual([])
   isUploaded = true
   const all = async (): Promise<boolean> => {
-    await takeNext(deps, { lane, entry, pace, held, latestSlot }, TAKE, (message) => left.push(message))
+    await takeNext(
+      deps,
+      takenLane(lane, entry, (message) => left.push(message)),
+      TAKE,
+    )
     return left.length === names.length
   }
   await eventually(all, 'all are claimed')

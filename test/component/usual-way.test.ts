@@ -109,12 +109,11 @@ function groupsIn(call: readonly unknown[]): unknown[][] {
 const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
   results.map((result) => (result instanceof Error ? result : { ...result, slot: 'slot' in result }))
 
-const sent = ({ id, attempt, waitsAs, message: { run, class: of } }: Claim): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const firstPollMs = attempt.endsWith('0') ? undefined : 60_000
-    const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
-    recordSent(world.redis, id, attempt, how, (error) => (error ? reject(error) : resolve()))
-  })
+const sent = ({ id, attempt, waitsAs, message: { run, class: of } }: Claim): Promise<void> => {
+  const firstPollMs = attempt.endsWith('0') ? undefined : 60_000
+  const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
+  return recordSent(world.redis, id, attempt, how)
+}
 
 describe('the short path', () => {
   test('of a claim, of jobs and of places, has the same result as the long path', async () => {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, createServer } from 'node:tls'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
+import { Asked as AskedConnection, createHttpAgent, type HttpAgent } from '../../src/providers/http-agent.ts'
 import { type HttpEnd, postJson } from '../../src/providers/http-call.ts'
 import { createConnection } from '../../src/providers/http-connection.ts'
 import { createRandom } from '../prove/random.ts'
@@ -414,8 +414,10 @@ describe('by HTTP/2', () => {
     const socket = connect({ host: 'localhost', port: Number(to.url.port), ALPNProtocols: ['h2'] })
     await once(socket, 'secureConnect')
     const connection = createConnection(to.url.origin, socket, 100, { takes() {}, free() {}, gone() {} })
-    const over: Pick<HttpAgent, 'send'> = { send: (_url, call) => call.leave(connection) && connection.take(call) }
-    const end = postJson(over, to.url, {}, {}, 5_000)
+    const asked = new AskedConnection(to.url)
+    connection.take()
+    asked.give(connection)
+    const end = postJson({ ask: () => asked }, to.url, {}, {}, 5_000)
     await eventually(async () => to.bodies.length === 1, 'the request')
     // An error that nobody catches would end the process: Vitest reports it.
     socket.destroy()
@@ -586,3 +588,15 @@ test.each<[string, Behaviour, number]>([
     await line.close()
   },
 )
+
+test('requests whose slots are over by the time of the first connection open no more of them', async () => {
+  const to = await startProvider({ http1: ({ socket }) => socket.write(OK) })
+  provider = to
+  const departure = { leaveBy: performance.now(), left: () => {} }
+  const late = Array.from({ length: 50 }, () => postJson(agent, to.url, {}, {}, LIMIT_MS, departure))
+  expect(new Set((await Promise.all(late)).map((end) => 'cause' in end && end.cause))).toEqual(new Set(['missed_slot']))
+  // Behind all that were being opened.
+  expect(await post(to)).toEqual(DONE)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(to.connections()).toBeLessThan(10)
+})

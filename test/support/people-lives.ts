@@ -28,7 +28,6 @@ import { addPlaces, countPlaces } from '../../src/lanes/places.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { CampaignId } from '../../src/model/campaigns/campaign-id.ts'
 import { type CallEnd, MISSED_SLOT } from '../../src/model/messages/outcome.ts'
-import { paceOf } from '../../src/model/messages/pace.ts'
 import { OPTED_OUT_THERE } from '../../src/model/messages/provider-codes.ts'
 import type { Departure, ProviderMessage } from '../../src/model/provider.ts'
 import { importContacts } from '../../src/people/contacts/contacts.ts'
@@ -48,7 +47,7 @@ import { sweepLane } from '../../src/worker/recovery/sweep-lane.ts'
 import { takeNext } from '../../src/worker/sending/take.ts'
 import { silentLog } from './app.ts'
 import { interceptCommands, startRedis } from './redis.ts'
-import { laneOf as laneServed, sendAlone, sendingTo } from './sending.ts'
+import { laneOf as laneServed, sendAlone, sendingTo, takenLane } from './sending.ts'
 import { clearAll, storedBytes } from './state/everything.ts'
 import { letAllBeDue } from './state/messages.ts'
 import { eventually } from './wait.ts'
@@ -263,15 +262,8 @@ export async function beginLife(world: World, seed: number) {
         const deps = await workerOn(connection, lane)
         const entry = await deps.directory.of(lane)
         const sending: Promise<unknown>[] = []
-        const from = { lane, entry, pace: paceOf(1_000), held: new Map(), latestSlot: () => '' }
-        await takeNext(
-          deps,
-          from,
-          { most: 100, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY },
-          (message) => {
-            sending.push(sendAlone(deps, message))
-          },
-        )
+        const from = takenLane(lane, entry, (message) => sending.push(sendAlone(deps, message)))
+        await takeNext(deps, from, { most: 100, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
         await Promise.all(sending)
       })
     },
@@ -304,7 +296,7 @@ export async function beginLife(world: World, seed: number) {
       await addPlaces(redis, id, [{ from: 0, count: total }])
       await as(dies, async (connection) => {
         const served = laneServed(await workerOn(connection, id.lane, rate), id.lane, 4)
-        served.loop.wake()
+        served.signals.wake()
         try {
           const isOver = async (): Promise<boolean> =>
             connection.status === 'end' ||
@@ -312,7 +304,7 @@ export async function beginLife(world: World, seed: number) {
           await eventually(isOver, 'the campaign is sent', 30_000)
           if (connection.status !== 'end') await served.idle()
         } finally {
-          served.loop.stop()
+          served.signals.stop()
         }
       })
     },

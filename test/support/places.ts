@@ -76,8 +76,8 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
     }
     const deps = sendingTo({ redis, lanes, config, files }, { ...sender, rate }, provider)
     const served = laneOf(deps, life.lane, share)
-    how.stopping?.addEventListener('abort', () => served.loop.stop())
-    served.loop.wake()
+    how.stopping?.addEventListener('abort', () => served.signals.stop())
+    served.signals.wake()
     try {
       const ended = async (): Promise<RunEnd | undefined> => {
         if (redis.status === 'end' || how.stopping?.aborted) return 'stopped'
@@ -85,16 +85,16 @@ export async function playProduct(lives: Lives, life: Life, answer: ChatProduct 
         if ((await countPlaces(lives.redis, life.lane)) === 0) return 'done'
         if (await isHeld()) return 'lane waits'
         // As the message does that wakes a lane.
-        served.loop.fed()
+        served.signals.feed()
         return undefined
       }
       const end = await eventually(ended, 'the lane has nothing to do', 30_000)
-      served.loop.stop()
+      served.signals.stop()
       // What is in flight is settled, unless its connection is gone.
       if (redis.status !== 'end') await served.idle()
       return end
     } finally {
-      served.loop.stop()
+      served.signals.stop()
       if (how.redis) await lanes.close()
     }
   }

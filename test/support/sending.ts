@@ -14,17 +14,18 @@ import { CheckValidity } from '../../src/people/opt-outs/check-validity.ts'
 import { createTombstones } from '../../src/people/tombstones.ts'
 import { createOpenCampaigns } from '../../src/recipients/open-campaigns.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { createAttempts, type SendDeps } from '../../src/worker/sending/attempt.ts'
+import { createAttempt, type SendDeps } from '../../src/worker/sending/attempt.ts'
 import type { Candidate } from '../../src/worker/sending/candidate.ts'
 import { createInFlightLimits } from '../../src/worker/sending/in-flight-limit.ts'
 import { createLaneBackoff } from '../../src/worker/sending/lane-backoff.ts'
+import { LaneSignals } from '../../src/worker/sending/lane-signals.ts'
 import { createLaneSlots } from '../../src/worker/sending/lane-slots.ts'
 import { createLanes, type Lanes } from '../../src/worker/sending/lanes.ts'
 import { createRedisClock } from '../../src/worker/sending/redis-clock.ts'
 import type { DirectoryEntry } from '../../src/worker/sending/sender-directory.ts'
 import { serveLane } from '../../src/worker/sending/serve-lane.ts'
-import type { AttemptEnd } from '../../src/worker/sending/settle.ts'
-import { stillWanted } from '../../src/worker/sending/still-wanted.ts'
+import { secondCheck } from '../../src/worker/sending/still-wanted.ts'
+import type { TakenLane } from '../../src/worker/sending/take.ts'
 import { TakeTurns } from '../../src/worker/sending/take-turns.ts'
 import { silentLog } from './app.ts'
 
@@ -82,54 +83,50 @@ export function sendingTo(
     clock: createRedisClock(),
     uploads: { find: async () => ({ kind: 'refused', problem: { code: 'none', sentence: '' } }), gone: async () => {} },
     followByPolling: () => {},
+    noteMoved: () => {},
     clearLane: () => {},
     campaigns: createOpenCampaigns({ redis, files, validityMs: config.validityMs.campaign }),
   }
 }
 
-/**
- * Sends claimed messages of a lane in their slots; a slot that they miss is lost. `send` resolves once the attempt is over, to what
- * becomes of the job: undefined where nothing does, or where it could not be settled.
- */
+/** Sends claimed messages of a lane in their slots; a slot that they miss is lost. `send` resolves once the attempt is over. */
 export function attemptsOn(deps: SendDeps, lane: number) {
-  const ends = new Map<Candidate, AttemptEnd>()
-  const over = new Map<Candidate, (end: AttemptEnd | undefined) => void>()
-  const slots = createLaneSlots<Candidate>(
-    {
-      clock: deps.clock,
-      others: async () => [],
-      checkAgain: async (messages) => (messages[0] ? stillWanted(deps, messages[0].entry, messages) : []),
-      leave: (message, turn) => attempts.leave(message, turn),
-      returnToLane: (message, problem) => attempts.returnToLane(message, problem),
-    },
+  const signals = new LaneSignals()
+  const line = createLaneSlots<Candidate>(
+    { clock: deps.clock, others: async () => [], checkAgain: secondCheck(deps) },
     lane,
   )
-  const attempts = createAttempts(deps, {
-    slots: () => slots,
-    inFlightLimit: () => ({ answered: () => {} }),
-    settled: async (message, end) => void ends.set(message, end),
-    closed: (message) => over.get(message)?.(ends.get(message)),
-  })
-  return {
-    slots,
-    send: (message: Candidate, pace: Pace = paceOf(10_000)): Promise<AttemptEnd | undefined> =>
-      new Promise((resolve) => {
-        over.set(message, resolve)
-        if (message.slot) slots.enter(message, message.slot, pace)
-        else attempts.returnToLane(message)
-      }),
-  }
+  const inFlightLimit = { answered: () => {}, end: () => {} }
+  const attempt = createAttempt(deps, { line, inFlightLimit, signals })
+  return { signals, send: (message: Candidate, pace: Pace = paceOf(10_000)) => attempt(message, pace) }
 }
 
 /** The same of one message. */
-export const sendAlone = (deps: SendDeps, message: Candidate): Promise<AttemptEnd | undefined> =>
+export const sendAlone = (deps: SendDeps, message: Candidate): Promise<void> =>
   attemptsOn(deps, message.id.lane).send(message)
+
+/** A lane to take from, of which `claimed` gets what was claimed. */
+export const takenLane = (
+  lane: number,
+  entry: DirectoryEntry | undefined,
+  claimed: (message: Candidate) => void,
+): TakenLane => ({
+  ...{
+    lane,
+    entry,
+    pace: paceOf(10_000),
+    held: new Map(),
+    line: { latest: () => '' },
+    inFlightLimit: { found: () => {} },
+  },
+  attempt: async (message) => claimed(message),
+})
 
 /** One lane that this worker serves, with up to `most` messages in flight. */
 export function laneOf(deps: SendDeps, lane: number, most: number) {
   const limits = createInFlightLimits(most)
   return {
-    ...serveLane(deps, lane, { limits, turns: new TakeTurns(), moments: new SharedMoments(), noteMoved: () => {} }),
+    ...serveLane(deps, lane, { limits, turns: new TakeTurns(), moments: new SharedMoments() }),
     idle: limits.idle,
   }
 }
@@ -154,8 +151,4 @@ export const lanesOf = (
     laneIdleMs?: number
     opened?: (lane: number) => void
   } = {},
-): Lanes =>
-  createLanes({
-    ...{ send, config: { maxInFlight, laneIdleMs }, opened },
-    ...{ isMine: () => true, noteMoved: () => {} },
-  })
+): Lanes => createLanes({ send, config: { maxInFlight, laneIdleMs }, opened, isMine: () => true })

@@ -1,8 +1,8 @@
-// Pins: when steps that nobody waits for are taken: those of some lanes at the same moment, those of many lanes at several, and less
+// Pins: when steps that may be late are taken: those of some lanes at the same moment, those of many lanes at several, and less
 // often when there are many. Stood in for: Redis.
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { gatherSteps } from '../../src/redis/batcher.ts'
+import { createBatcher } from '../../src/redis/batcher.ts'
 
 const WAIT_MS = 80
 
@@ -18,12 +18,12 @@ async function takenAt(lanes: number, each = 1): Promise<{ at: Map<number, numbe
   const redis = new Redis({ lazyConnect: true })
   const at = new Map<number, number>()
   let steps = 0
-  const gather = gatherSteps<number>(async (_redis, items) => {
+  const take = createBatcher<number>(async (_redis, items) => {
     steps += 1
     for (const lane of items) at.set(lane, performance.now())
     return items.map(() => true)
   }, WAIT_MS)
-  const ask = (lane: number) => new Promise((done) => gather(redis, lane, lane, done))
+  const ask = (lane: number) => take(redis, lane, lane)
   // On a full round, so that no lane is due at once.
   await vi.advanceTimersByTimeAsync(WAIT_MS - (performance.now() % WAIT_MS))
   const askedAt = performance.now()
@@ -65,24 +65,14 @@ test('a full step runs at once', async () => {
   expect([at.get(0), steps]).toEqual([0, 1])
 })
 
-test('an error in one callback keeps no other from its result, and is not lost', async () => {
+test('the error of one step rejects that one alone, and an error of all of them each', async () => {
   const redis = new Redis({ lazyConnect: true })
-  const faults: unknown[] = []
-  const note = (error: unknown) => void faults.push(error)
-  const others = process.listeners('uncaughtException')
-  process.removeAllListeners('uncaughtException')
-  process.on('uncaughtException', note)
-  try {
-    const gather = gatherSteps<number>(async (_redis, items) => items, WAIT_MS)
-    const results: unknown[] = []
-    gather(redis, 1, 1, () => {
-      throw new Error('a fault of ours')
-    })
-    gather(redis, 1, 2, (result) => results.push(result))
-    await vi.advanceTimersByTimeAsync(2 * WAIT_MS)
-    expect([results, faults.map(String)]).toEqual([[2], ['Error: a fault of ours']])
-  } finally {
-    process.removeListener('uncaughtException', note)
-    for (const each of others) process.on('uncaughtException', each)
-  }
+  const ask = createBatcher<number>(async (_redis, items) => {
+    if (items.includes(0)) throw new Error('Redis is away')
+    return items.map((item) => (item === 1 ? new Error('refused') : item))
+  }, WAIT_MS)
+  const ended = Promise.allSettled([ask(redis, 1, 1), ask(redis, 1, 2), ask(redis, 2, 0), ask(redis, 2, 3)])
+  await vi.advanceTimersByTimeAsync(2 * WAIT_MS)
+  const text = (await ended).map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))
+  expect(text).toEqual(['Error: refused', 2, 'Error: Redis is away', 'Error: Redis is away'])
 })

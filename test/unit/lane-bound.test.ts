@@ -1,5 +1,6 @@
 // Pins: what bounds a lane, as one worker sees it, as several see it together, and as it is told to people and metrics.
 import { describe, expect, test } from 'vitest'
+import { Bell } from '../../src/kernel/bell.ts'
 import { paceOf } from '../../src/model/messages/pace.ts'
 import type { KnownWorker, ServedLane } from '../../src/redis/heartbeats.ts'
 import { boundOf, boundSentence, LANE_BOUNDS, servedLanes } from '../../src/telemetry/lane-bound.ts'
@@ -43,10 +44,7 @@ describe('the room of a lane', () => {
   }
 
   test('shows how long answers took, and that answer time bounds the lane when all of it is used', () => {
-    const inFlightLimit = answering(
-      createInFlightLimits(6_000).add(() => {}),
-      300,
-    )
+    const inFlightLimit = answering(createInFlightLimits(6_000).add(new Bell()), 300)
     expect(inFlightLimit.answersLately()?.p50).toBeGreaterThan(285)
     expect(inFlightLimit.answersLately()?.p99).toBeLessThan(315)
     expect(inFlightLimit.bound(PAST)).toBeUndefined()
@@ -59,16 +57,7 @@ describe('the room of a lane', () => {
 
   test("is bound by the worker's limit of messages in flight, alone and beside others", () => {
     const limits = createInFlightLimits(100)
-    const [one, two] = [
-      answering(
-        limits.add(() => {}),
-        1_000,
-      ),
-      answering(
-        limits.add(() => {}),
-        1_000,
-      ),
-    ]
+    const [one, two] = [answering(limits.add(new Bell()), 1_000), answering(limits.add(new Bell()), 1_000)]
     one.begin(10)
     two.begin(50)
     expect([one.bound(PAST), two.bound(PAST)]).toEqual([undefined, 'share'])

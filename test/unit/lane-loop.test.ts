@@ -2,21 +2,33 @@
 // of it. Stood in for: the lane.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Bell } from '../../src/kernel/bell.ts'
 import { SharedMoments } from '../../src/kernel/shared-ticks.ts'
-import { createLaneLoop, type LaneLoop } from '../../src/worker/sending/lane-loop.ts'
+import { createInFlightLimits } from '../../src/worker/sending/in-flight-limit.ts'
+import { serveSteps } from '../../src/worker/sending/lane-loop.ts'
+import { LaneSignals } from '../../src/worker/sending/lane-signals.ts'
 import type { Take, Taken } from '../../src/worker/sending/take.ts'
 import { TakeTurns } from '../../src/worker/sending/take-turns.ts'
 
 const EMPTY: Taken = { hasMore: false, hasCampaign: false, heldMs: undefined, isPaused: false, dueInMs: undefined }
 
-let loop: LaneLoop | undefined
+let lanes: LaneSignals[] = []
 beforeEach(() => {
   vi.useFakeTimers()
 })
 afterEach(() => {
-  loop?.stop()
+  for (const signals of lanes) signals.stop()
+  lanes = []
   vi.useRealTimers()
 })
+
+/** The signals of a lane that is served like this. */
+function signalsOf(deps: Omit<Parameters<typeof serveSteps>[0], 'signals'>): LaneSignals {
+  const signals = new LaneSignals()
+  lanes.push(signals)
+  void serveSteps({ signals, ...deps })
+  return signals
+}
 
 /** A lane of which each read comes to `answer`, and what it was asked for. */
 function served(
@@ -34,10 +46,11 @@ function served(
     gapMs?: number
     turns?: TakeTurns
   } = {},
-): { loop: LaneLoop; takes: Take[] } {
+): { signals: LaneSignals; takes: Take[]; freed: () => void } {
   const takes: Take[] = []
-  loop = createLaneLoop({
-    inFlightLimit: { available: left, running: () => 200 - left() },
+  let isFull = false
+  const signals = signalsOf({
+    inFlightLimit: { available: left, running: () => 200 - left(), ringWhenFreed: () => (isFull = true) },
     turns,
     moments: new SharedMoments(),
     latestSlotAt,
@@ -51,7 +64,11 @@ function served(
     },
     failed: () => {},
   })
-  return { loop, takes }
+  const freed = (): void => {
+    if (isFull) void signals.bell.ring()
+    isFull = false
+  }
+  return { signals, takes, freed }
 }
 
 test.each([
@@ -61,10 +78,10 @@ test.each([
   ['is paused, with a job that is soon due', { ...EMPTY, isPaused: true, dueInMs: 5 }],
 ])('a lane that %s is read once each time it is woken', async (_, answer) => {
   const lane = served(() => answer)
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(5_000)
   expect(lane.takes).toHaveLength(1)
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(5_000)
   expect(lane.takes).toHaveLength(2)
 })
@@ -72,7 +89,7 @@ test.each([
 test('a lane is read again when its next job is due', async () => {
   const answers = [{ ...EMPTY, dueInMs: 3_000 }]
   const lane = served(() => answers.shift() ?? EMPTY)
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(2_900)
   expect(lane.takes).toHaveLength(1)
   await vi.advanceTimersByTimeAsync(200)
@@ -81,7 +98,7 @@ test('a lane is read again when its next job is due', async () => {
 
 test('a lane that waits for a reason is read once a second, for one message', async () => {
   const lane = served(() => ({ ...EMPTY, hasMore: true, heldMs: 3_600_000 }))
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)
   expect(lane.takes.length).toBeLessThan(12)
@@ -92,7 +109,7 @@ test('a lane whose Redis is away is read once a second', async () => {
   const lane = served(() => {
     throw new Error('Connection is closed.')
   })
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(10_000)
   expect(lane.takes.length).toBeGreaterThan(8)
   expect(lane.takes.length).toBeLessThan(12)
@@ -101,14 +118,14 @@ test('a lane whose Redis is away is read once a second', async () => {
 test('a lane without room is read when some is freed, and a lane that had room is not read for that', async () => {
   let left = 0
   const lane = served(() => EMPTY, { left: () => left })
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lane.takes).toHaveLength(0)
   left = 200
-  lane.loop.freed()
+  lane.freed()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(1)
-  lane.loop.freed()
+  lane.freed()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lane.takes).toHaveLength(1)
 })
@@ -124,13 +141,13 @@ test('freed room makes a lane read no earlier than at the shared tick before its
     },
     { latestSlotAt: () => latestAt },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(at).toHaveLength(1)
   // A quarter of 340 ms is left 123 ms later. All lanes begin together at 100 ms.
   for (let ms = 0; ms < 99; ms += 1) {
     await vi.advanceTimersByTimeAsync(1)
-    lane.loop.freed()
+    lane.freed()
   }
   expect(at).toHaveLength(1)
   await vi.advanceTimersByTimeAsync(10)
@@ -144,8 +161,8 @@ test('lanes due at different moments start together, in one turn of the event lo
   let turn = 0
   const loops = [12.5, 13, 14, 15].map((gapMs, lane) => {
     let latestAt = 0
-    return createLaneLoop({
-      inFlightLimit: { available: () => 200, running: () => 0 },
+    return signalsOf({
+      inFlightLimit: { available: () => 200, running: () => 0, ringWhenFreed: () => {} },
       ...{ turns: new TakeTurns(), moments, latestSlotAt: () => latestAt, gapMs: () => gapMs, failed: () => {} },
       take: async ({ most }) => {
         begun.push({ lane, at: performance.now(), turn })
@@ -187,7 +204,7 @@ test.each([
     },
     { latestSlotAt: () => latestAt, tookMs: () => tookMs },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(2_000)
   expect(lane.takes.length).toBeGreaterThan(5)
   // A tick later, or a shared one sooner.
@@ -209,7 +226,7 @@ test('a single slow step does not make later ones smaller', async () => {
     // One in ten.
     { latestSlotAt: () => latestAt, tookMs: () => (most.length % 10 === 5 ? 100 : 10) },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(10_000)
   const usual = most.filter((_, i) => i % 10 > 6 || (i > 10 && i % 10 < 5)).sort((one, other) => one - other)
   expect(usual.length).toBeGreaterThan(20)
@@ -224,7 +241,7 @@ test.each([
   ['a campaign at eight a second a third of a second', 125, true, 3],
 ])('a lane of %s ahead', async (_, gapMs, hasCampaign, most) => {
   const lane = served(() => ({ ...EMPTY, hasMore: true, hasCampaign }), { gapMs })
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lane.takes.at(-1)).toEqual({ most, firstOnly: false, unclaimedSince: Number.POSITIVE_INFINITY })
 })
@@ -240,7 +257,7 @@ test('a lane with slow steps takes what its pace allows meanwhile, and makes up 
     { latestSlotAt: () => latestAt, tookMs: () => 400 },
   )
   const begun = performance.now()
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(20_000)
   const taken = lane.takes.reduce((sum, { most }) => sum + most, 0)
   const seconds = (performance.now() - begun) / 1_000
@@ -253,15 +270,15 @@ test('a backlog waits for its turn while as many lanes as allowed are read, and 
   const turns = new TakeTurns()
   const answers = [{ ...EMPTY, hasMore: true }]
   const lane = served(() => answers.shift() ?? EMPTY, { turns })
-  expect(turns.begin(500, () => {})).toBe(true)
-  lane.loop.wake()
+  expect(turns.begin(500, new Bell())).toBe(true)
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(5_000)
   expect(lane.takes).toHaveLength(1)
   turns.end(500)
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(2)
   // It has given its turn back.
-  expect(turns.begin(500, () => {})).toBe(true)
+  expect(turns.begin(500, new Bell())).toBe(true)
   turns.end(500)
 })
 
@@ -277,46 +294,51 @@ test('a hanging step gives its turn back after two seconds, and only once', asyn
     },
     { turns, tookMs: () => 60_000 },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(60_000)
   // The second step of this lane has the turn and hangs.
   expect([hangs, lane.takes.length]).toEqual([true, 2])
   let begun = 0
-  const next = (): void => {
-    if (turns.begin(500, next)) begun += 1
+  const next = async (): Promise<void> => {
+    const bell = new Bell()
+    while (!turns.begin(500, bell)) await bell.rung()
+    begun += 1
   }
-  next()
+  void next()
   await vi.advanceTimersByTimeAsync(1_900)
   expect(begun).toBe(0)
   await vi.advanceTimersByTimeAsync(200)
   expect(begun).toBe(1)
   await vi.advanceTimersByTimeAsync(60_000)
   // Its end gives nothing back once more: the other one still has all there is.
-  expect(turns.begin(500, () => {})).toBe(false)
+  expect(turns.begin(500, new Bell())).toBe(false)
 })
 
 test('a lane that is stopped while it waits for its turn delays nobody', async () => {
   const turns = new TakeTurns()
   const lane = served(() => ({ ...EMPTY, hasMore: true }), { turns })
-  expect(turns.begin(500, () => {})).toBe(true)
-  lane.loop.wake()
+  expect(turns.begin(500, new Bell())).toBe(true)
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(100)
-  lane.loop.stop()
+  lane.signals.stop()
+  const bell = new Bell()
   let isNext = false
-  expect(turns.begin(500, () => (isNext = true))).toBe(false)
+  expect(turns.begin(500, bell)).toBe(false)
+  void bell.rung().then(() => (isNext = true))
   turns.end(500)
+  await vi.advanceTimersByTimeAsync(0)
   expect([isNext, lane.takes.length]).toEqual([true, 1])
 })
 
 test('a lane that is stopped while it is read leaves no timer behind', async () => {
   const lane = served(
     () => {
-      lane.loop.stop()
+      lane.signals.stop()
       return { ...EMPTY, dueInMs: 3_600_000 }
     },
     { tookMs: () => 1 },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(100)
   expect(lane.takes).toHaveLength(1)
   expect(vi.getTimerCount()).toBe(0)
@@ -331,14 +353,14 @@ test('a transactional message is read at once while a campaign has the next slot
     },
     { latestSlotAt: () => latestAt },
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(1)
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes.slice(1)).toEqual([{ most: 16, firstOnly: true, unclaimedSince: 140 }])
   // The next one that comes in the same moment is read with those that come after it.
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(0)
   expect(lane.takes).toHaveLength(2)
   await vi.advanceTimersByTimeAsync(20)
@@ -349,12 +371,41 @@ test('while campaigns rest, only transactional messages are taken, and campaigns
   const lane = served(({ firstOnly }) =>
     firstOnly ? EMPTY : lane.takes.length === 1 ? { ...EMPTY, hasMore: true, campaignsRestMs: 3_000 } : EMPTY,
   )
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(2_000)
-  lane.loop.wake()
+  lane.signals.wake()
   await vi.advanceTimersByTimeAsync(500)
   expect(lane.takes.slice(1).every(({ firstOnly }) => firstOnly)).toBe(true)
   expect(lane.takes.length).toBeLessThan(6)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(lane.takes.at(-1)).toMatchObject({ firstOnly: false })
+})
+
+test('room that a step did not need goes to the lanes that wait for some before its own lane reads again', async () => {
+  const limits = createInFlightLimits(40)
+  const shared = { turns: new TakeTurns(), moments: new SharedMoments() }
+  const read: number[] = []
+  const open = (lane: number) => {
+    const signals = new LaneSignals()
+    const inFlightLimit = limits.add(signals.bell)
+    const take = async ({ most }: Take): Promise<Taken> => {
+      read.push(lane)
+      inFlightLimit.beginRead(most)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      inFlightLimit.endRead()
+      return { ...EMPTY, hasMore: true }
+    }
+    lanes.push(signals)
+    const latestSlotAt = () => Number.NEGATIVE_INFINITY
+    void serveSteps({
+      ...{ signals, inFlightLimit, ...shared, latestSlotAt, take },
+      gapMs: () => 12.5,
+      failed: () => {},
+    })
+    signals.wake()
+  }
+  const all = Array.from({ length: 60 }, (_, lane) => lane)
+  for (const lane of all) open(lane)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(read.slice(0, 120)).toEqual([...all, ...all])
 })

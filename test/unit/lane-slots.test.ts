@@ -5,7 +5,8 @@ import { type Deadline, deadlineIn } from '../../src/kernel/deadline.ts'
 import type { Slot } from '../../src/lanes/messages/claim.ts'
 import type { MessageClass } from '../../src/model/messages/content.ts'
 import { type Pace, paceOf } from '../../src/model/messages/pace.ts'
-import { type Awaited, type AwaitedSlotsDeps, awaitedSlots, type Turn } from '../support/awaited-slots.ts'
+import type { LaneSlotsDeps, Turn } from '../../src/worker/sending/lane-slots.ts'
+import { awaitedSlots, type Named } from '../support/awaited-slots.ts'
 import { gate } from '../support/wait.ts'
 
 afterEach(() => {
@@ -16,14 +17,14 @@ const PACE = { ...paceOf(80), lateMs: 500 }
 const clock = { ours: (_lane: number, redisMs: number) => redisMs }
 /** Claims that are good for longer than any test takes. */
 const GOOD = deadlineIn(600_000)
-const BACK: Turn = {}
+const BACK: Turn = { problem: undefined }
 const slotIn = (ms: number, isShared = false): Slot => {
   const atMs = performance.now() + ms
   return { name: String(atMs), atMs, nowMs: performance.now(), isShared }
 }
 
 /** A lane of messages that are wanted, without other slots, unless a test says otherwise. */
-function lane(deps: Partial<AwaitedSlotsDeps> = {}) {
+function lane(deps: Partial<LaneSlotsDeps<Named>> = {}) {
   const checkAgain = () => Promise.reject(new Error('nobody need be asked'))
   const line = awaitedSlots({ clock, others: async () => [], checkAgain, ...deps }, 1)
   return {
@@ -259,7 +260,7 @@ describe('messages that leave after their check has expired', () => {
   /** A lane whose messages are asked about: each answer is good for so long. */
   function askedLane(answerMs: (message: string) => number | 'no' | 'away') {
     const asked: string[][] = []
-    const answersOf = async (messages: readonly Awaited[]) => {
+    const answersOf = async (messages: readonly Named[]) => {
       asked.push(messages.map(({ name }) => name))
       return messages.map(({ name }) => {
         const ms = answerMs(name)

@@ -27,7 +27,7 @@ import {
 import { defineScript } from '../../redis/lua.ts'
 import { observerOf } from '../../redis/observe.ts'
 import { assertReplicating, NotReplicatedError } from '../../redis/replication.ts'
-import { isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
+import { answerOf, isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import type { NewMessage } from './new-message.ts'
@@ -117,7 +117,8 @@ export async function claimMessages(
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
-  const replies = await repliesOrUnreplicated(takeClaims(redis, first.id.lane, claims, terms), spreadClaimed)
+  const answer = await answerOf(takeClaims(redis, first.id.lane, claims, terms))
+  const replies = repliesOrUnreplicated({ ...answer, reply: spreadClaimed(answer.reply) })
   // Almost always all of them may be sent: without a promise for each.
   const plain = replies.map(fastPathClaim)
   if (plain.length === claims.length && plain.every((each) => each !== undefined)) return plain

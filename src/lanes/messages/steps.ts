@@ -8,7 +8,7 @@ import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import { type Evidence, LETTERS, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
-import { createBatcher, gatherSteps } from '../../redis/batcher.ts'
+import { createBatcher } from '../../redis/batcher.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { laneCooldownKey, messageKey, recipientCooldownKey } from '../../redis/keys.ts'
 import { observerOf } from '../../redis/observe.ts'
@@ -121,29 +121,19 @@ export const recordStatus = (
 }
 
 /**
- * The provider took the attempt. Nobody awaits it: it is written with others of its lane, up to twice SETTLE_MS later, and
- * `done` is called then. With an Error it is to be recorded by `recordStatus`, which harms nothing when it was written all the same.
+ * The provider took the attempt. It is written with others of its lane, up to twice SETTLE_MS later. After a rejection it is to be
+ * recorded by `recordStatus`, which harms nothing when it was written all the same.
  */
-export function recordSent(
+export async function recordSent(
   redis: Redis,
   id: MessageId,
   attempt: string,
   how: Pick<Sent, 'providerId' | 'hasJob' | 'firstPollMs' | 'run'> & { class: MessageClass },
-  done: (error: Error | undefined) => void,
-): void {
-  sentLater(redis, id.lane, { id, attempt, ...how }, (taken) => {
-    if (taken instanceof Error) return done(taken)
-    try {
-      if (!wasSent(taken)) resultOf(redis, id, SENT, taken)
-      else {
-        observerOf(redis).changed({ lane: id.lane, class: how.class, from: 'sending', to: 'sent' })
-        if (isUnreplicated(taken)) throw new NotReplicatedError(taken.reply)
-      }
-      done(undefined)
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)))
-    }
-  })
+): Promise<void> {
+  const taken = await sentLater(redis, id.lane, { id, attempt, ...how })
+  if (!wasSent(taken)) return void resultOf(redis, id, SENT, taken)
+  observerOf(redis).changed({ lane: id.lane, class: how.class, from: 'sending', to: 'sent' })
+  if (isUnreplicated(taken)) throw new NotReplicatedError(taken.reply)
 }
 
 /** The wait for evidence of the attempt is over: queued again or unknown, by `policy`. */
@@ -198,7 +188,7 @@ const sentAtMs = (history: string, acceptedAt: number): number | undefined =>
 const SETTLE_MS = 200
 
 const stepsNow = createBatcher(writeSteps)
-const sentLater = gatherSteps(writeSent, SETTLE_MS)
+const sentLater = createBatcher(writeSent, SETTLE_MS)
 const SENT: StepArguments = { kind: 'status', status: LETTERS.sent }
 
 /** BullMQ's keys of the job of a message. */

@@ -4,7 +4,7 @@ import { placeInId } from '../../model/campaigns/message-ids.ts'
 import { LETTERS } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
-import { isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
+import { answerOf, isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { providerIdField } from './record-format.ts'
@@ -44,9 +44,8 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
     const sentAs = providerIdField(providerId)
     return { args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs, hasJob, firstPollMs, run, place } }
   })
-  const replies = await repliesOrUnreplicated(sentScript(redis, keys, shared, each, { replicated: true }), (reply) =>
-    spreadSent(reply, messages.length),
-  )
+  const answer = await answerOf(sentScript(redis, keys, shared, each, { replicated: true }))
+  const replies = repliesOrUnreplicated({ ...answer, reply: spreadSent(answer.reply, messages.length) })
   const others = messages.filter((_message, i) => isOther(replies[i]))
   if (others.length === 0) return replies
   // What is written of the others stays written, and is counted.

@@ -13,7 +13,7 @@ import {
   queuedAgainKey,
   requeueableKey,
 } from '../../redis/keys.ts'
-import { repliesOrUnreplicated } from '../../redis/replies.ts'
+import { answerOf, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import { providerIdField, storable, storedProblem } from './record-format.ts'
@@ -68,7 +68,7 @@ export async function writeSteps(redis: Redis, steps: readonly OneStep[]): Promi
     ids: messageId(lane, ''),
   }
   const each = steps.map(({ id, step }) => ({ args: stepArguments(id, step) }))
-  return repliesOrUnreplicated(stepScript(redis, keys, shared, each, { replicated: true }))
+  return repliesOrUnreplicated(await answerOf(stepScript(redis, keys, shared, each, { replicated: true })))
 }
 
 function stepArguments(id: MessageId, step: StepArguments) {

@@ -21,6 +21,7 @@ import {
   outcomeOf,
   type Problem,
 } from '../../model/messages/outcome.ts'
+import type { Pace } from '../../model/messages/pace.ts'
 import type { ProviderMessage } from '../../model/provider.ts'
 import type { CheckValidity } from '../../people/opt-outs/check-validity.ts'
 import type { OpenCampaigns } from '../../recipients/open-campaigns.ts'
@@ -28,10 +29,12 @@ import { isRedisAway } from '../../redis/errors.ts'
 import { observerOf } from '../../redis/observe.ts'
 import type { Candidate } from './candidate.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
-import type { InTurn, LaneSlots } from './lane-slots.ts'
+import type { LaneSignals } from './lane-signals.ts'
+import type { InTurn, LaneSlots, Turn } from './lane-slots.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { SenderDirectory } from './sender-directory.ts'
 import { type AttemptEnd, bestEffort, isSimplySent, type SettleDeps, settle, settleSent } from './settle.ts'
+import { untilWritten } from './until-written.ts'
 import type { Uploads } from './uploads.ts'
 
 /**
@@ -57,6 +60,8 @@ export interface SendDeps extends SettleDeps {
   checks: CheckValidity
   /** The name of this process. */
   worker: string
+  /** Called when a message of the campaign was worked on. */
+  noteMoved: (lane: number, run: number) => void
   /** Called when a message must not leave: there may be many more of its class on the lane. */
   clearLane: (lane: number, of: MessageClass) => void
 }
@@ -69,120 +74,131 @@ const MOST_MISSED = 4
 
 /** The lane of an attempt. */
 export interface AttemptLane {
-  slots: () => Pick<LaneSlots<Candidate>, 'enterAgain' | 'recall'>
-  inFlightLimit: () => Pick<InFlightLimit, 'answered'>
-  /** Called when the attempt is settled, with what happens to the message next. */
-  settled: (message: Candidate, end: AttemptEnd) => Promise<void>
-  /** Last of all, settled or not. */
-  closed: (message: Candidate) => void
+  line: LaneSlots<Candidate>
+  inFlightLimit: Pick<InFlightLimit, 'answered' | 'end'>
+  signals: Pick<LaneSignals, 'hold' | 'wake'>
 }
 
-/** Handles a claimed message when its slot comes. Never throws or rejects. */
-export interface Attempts {
-  /** It leaves now: is sent, judged and settled. */
-  leave(message: Candidate, turn: InTurn): void
-  /** It goes back to its lane: it could not leave in time, or is not wanted for the reason given. */
-  returnToLane(message: Candidate, problem?: Problem): void
-}
+/** Sees a claimed message of one lane through: to its settlement, or back to its lane. Never rejects. */
+export type Attempt = (message: Candidate, pace: Pace) => Promise<void>
 
 /** Reports the end of an attempt to the trace that it is part of. */
 type Ended = (end: SpanEnd & { outcome: string }) => void
 const UNTRACED: Ended = () => undefined
 
 /** The attempts of one lane. */
-export function createAttempts(deps: SendDeps, lane: AttemptLane): Attempts {
+export function createAttempt(deps: SendDeps, { line, inFlightLimit, signals }: AttemptLane): Attempt {
   const { log } = deps
 
-  async function send(
+  async function attempt(message: Candidate, pace: Pace): Promise<void> {
+    const { slot } = message
+    try {
+      // With a pace each claim has a slot.
+      let turn: Turn = slot === undefined ? NO_TURN : await line.turn(message, slot, pace)
+      for (;;) {
+        const missed = await traced(message, turn)
+        if (missed === undefined) break
+        turn = await line.turnAgain(message, missed)
+      }
+    } catch (error) {
+      // Its record shows the claim: the sweep decides.
+      log[isRedisAway(error) ? 'warn' : 'error']({ message: message.name, err: error }, 'attempt.not_settled')
+    }
+    inFlightLimit.end()
+    const { run } = message.message
+    if (run !== undefined) deps.noteMoved(message.id.lane, run)
+  }
+
+  /** Uses the turn, inside a span if there are traces. Resolves to the turn if the request could not leave in it. */
+  function traced(message: Candidate, turn: Turn): Promise<InTurn | undefined> {
+    if (!isTracing()) return inTurn(message, turn, message.trace, UNTRACED)
+    const { id, name, attempt: of, trace: carried } = message
+    const { provider } = message.entry.sender
+    const span = { message: name, lane: id.lane, class: message.message.class, provider, attempt: of, carried }
+    return traceSend(span, (traceparent, ended) => inTurn(message, turn, traceparent, ended))
+  }
+
+  /** Sends the message, judges and settles it, or has it go back. */
+  async function inTurn(
     message: Candidate,
-    turn: InTurn,
+    turn: Turn,
     traceparent: string | undefined,
-    ended: Ended = UNTRACED,
-  ): Promise<void> {
+    ended: Ended,
+  ): Promise<InTurn | undefined> {
+    if (turn.slot === undefined) return finish(message, notAsked(turn.problem), undefined, ended)
+    const { refusal } = message
+    if (refusal !== undefined) {
+      // Nothing leaves in this turn, so another message may.
+      turn.ended()
+      return finish(message, { kind: 'failed', concerns: 'file', problem: refusal }, undefined, ended)
+    }
     const { provider, providerSender } = message.entry
     const startedAt = performance.now()
     let end: CallEnd
     try {
       end = await provider.send(providerSender, requestOf(message, traceparent), deps.config.sendTimeoutMs, turn)
       if (end.kind !== 'never_left') turn.left()
-    } catch (error) {
-      return notSettled(message, error)
     } finally {
       // A turn that does not end counts against the limits of the lane for ever.
       turn.ended()
     }
-    if (end.kind === 'never_left' && end.cause === MISSED_SLOT) return missed(message, turn, ended)
+    if (end.kind === 'never_left' && end.cause === MISSED_SLOT) {
+      message.missed += 1
+      if (message.missed === MOST_MISSED) return finish(message, notAsked(missedSlots), undefined, ended)
+      ended({ outcome: MISSED_SLOT })
+      return turn
+    }
     const tookMs = performance.now() - startedAt
-    lane.inFlightLimit().answered(tookMs)
+    inFlightLimit.answered(tookMs)
     const outcome = outcomeOf(end)
     if (!isTracing() && isSimplySent(message, outcome)) {
-      settleSent(deps, message, outcome, (error) => {
-        // Written down again, until Redis takes it.
-        if (error) return void finish(message, outcome, tookMs)
+      try {
+        await settleSent(deps, message, outcome)
         report(deps, message, outcome, tookMs)
-        lane.closed(message)
-      })
-      return
+        return undefined
+      } catch {
+        // Written down again, until Redis takes it.
+      }
     }
-    await finish(message, await withoutFiles(deps, message, end, outcome), tookMs, ended)
-  }
-
-  function missed(message: Candidate, turn: InTurn, ended: Ended): Promise<void> | undefined {
-    message.missed += 1
-    if (message.missed === MOST_MISSED) return finish(message, notAsked(missedSlots), undefined, ended)
-    ended({ outcome: MISSED_SLOT })
-    lane.slots().enterAgain(message, turn)
-    return undefined
+    return finish(message, await withoutFiles(deps, message, end, outcome), tookMs, ended)
   }
 
   /** Settles, then applies what becomes of the message. */
-  async function finish(message: Candidate, outcome: Outcome, tookMs?: number, ended: Ended = UNTRACED): Promise<void> {
-    const { id, attempt, names, isProbe, counted, entry, refusal } = message
+  async function finish(
+    message: Candidate,
+    outcome: Outcome,
+    tookMs: number | undefined,
+    ended: Ended,
+  ): Promise<undefined> {
+    const { id, attempt: of, names, isProbe, counted, entry, refusal } = message
     const { to, run } = message.message
     const isUnasked = refusal !== undefined
-    const attempted = { id, attempt, to, person: names?.[0], run, isProbe, isUnasked, counted }
-    try {
-      const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
-      const code = report(deps, message, outcome, tookMs)
-      ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
-      // The others would most likely fare no better: claimed messages that have not left go back to the lane.
-      const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
-      if (coolsLane) lane.slots().recall()
-      await lane.settled(message, end)
-    } catch (error) {
-      return notSettled(message, error)
-    }
-    lane.closed(message)
+    const attempted = { id, attempt: of, to, person: names?.[0], run, isProbe, isUnasked, counted }
+    const end = await traceSettle(() => settle(deps, entry, attempted, outcome))
+    const code = report(deps, message, outcome, tookMs)
+    ended({ outcome: outcome.kind, error: code, isFault: outcome.kind !== 'sent' })
+    // The others would most likely fare no better: claimed messages that have not left go back to the lane.
+    const coolsLane = end.kind === 'done_lane_waits' || (end.kind === 'lane_waits' && end.ms >= RECALLED_FROM_MS)
+    if (coolsLane) line.recall()
+    await follow(message, end)
   }
 
-  /** Its record shows the claim: the sweep decides. */
-  function notSettled(message: Candidate, error: unknown): void {
-    log[isRedisAway(error) ? 'warn' : 'error']({ message: message.name, err: error }, 'attempt.not_settled')
-    lane.closed(message)
+  /** Has the lane wait, and the message again where it does. */
+  async function follow({ name, waitsAs, payload }: Candidate, end: AttemptEnd): Promise<void> {
+    if (end.kind === 'done') return
+    // The cooldown itself is in Redis, and every claim checks it; this spares the lane claims in the meantime.
+    if (end.kind !== 'waits') signals.hold(end.ms)
+    if (end.kind === 'done_lane_waits') return
+    // Its place went with the claim: dying before this line leaves a record that is queued, and the sweep makes the job.
+    const ms = end.kind === 'waits' ? end.ms : 0
+    if (waitsAs === 'place') await untilWritten(deps.redis, () => deps.lanes.add(name, payload(), ms))
+    signals.wake()
   }
 
-  /** Makes an attempt inside a span. */
-  function traced(message: Candidate, act: (traceparent: string | undefined, ended?: Ended) => Promise<void>): void {
-    if (!isTracing()) return void act(message.trace)
-    const { id, name, attempt, trace: carried } = message
-    const { provider } = message.entry.sender
-    void traceSend({ message: name, lane: id.lane, class: message.message.class, provider, attempt, carried }, act)
-  }
-
-  return {
-    leave(message, turn) {
-      const { refusal } = message
-      if (refusal === undefined) return traced(message, (traceparent, ended) => send(message, turn, traceparent, ended))
-      // Nothing leaves in this turn, so another message may.
-      turn.ended()
-      const outcome = { kind: 'failed', concerns: 'file', problem: refusal } as const
-      traced(message, (_traceparent, ended) => finish(message, outcome, undefined, ended))
-    },
-    returnToLane(message, problem) {
-      traced(message, (_traceparent, ended) => finish(message, notAsked(problem), undefined, ended))
-    },
-  }
+  return attempt
 }
+
+const NO_TURN: Turn = {}
 
 function requestOf(message: Candidate, traceparent: string | undefined): ProviderMessage {
   const { name: id, attempt, content, values, route } = message

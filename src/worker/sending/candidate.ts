@@ -10,7 +10,7 @@ import type { Content } from '../../model/messages/content.ts'
 import type { Problem } from '../../model/messages/outcome.ts'
 import type { Names } from '../../model/people/person.ts'
 import type { Counted } from '../../portfolios/rules.ts'
-import type { InLine } from './lane-slots.ts'
+import type { InLine, Turn } from './lane-slots.ts'
 import type { DirectoryEntry } from './sender-directory.ts'
 import type { NamedUpload } from './uploads.ts'
 
@@ -82,6 +82,7 @@ export class Candidate implements InLine {
   until: Deadline = AT_ONCE
 
   // In line.
+  resolve: ((turn: Turn) => void) | undefined
   rechecks = 0
   /** Turns in which its request could not leave. */
   missed = 0

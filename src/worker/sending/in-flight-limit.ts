@@ -1,5 +1,6 @@
 // How many messages each lane of this process may have claimed or in flight: pace times answer time (Little's law), measured
 // per lane, within a bound over all lanes that protects the memory of the process and is shared equally when it gets scarce.
+import type { Bell } from '../../kernel/bell.ts'
 import type { Pace } from '../../model/messages/pace.ts'
 import type { WorkerBound } from '../../redis/heartbeats.ts'
 import { createAnswerTimes, type Quantiles } from './answer-times.ts'
@@ -14,7 +15,7 @@ const UNKNOWN_ANSWER_MS = 1_000
 const ANSWER_WEIGHT = 1 / 32
 /** Above this share of the process's limit, each lane is limited to an equal part of it. */
 const CROWDED = 0.5
-/** Freed room is offered to lanes until this many are still short after their offer. This runs for each message. */
+/** Freed room is offered to lanes until this many are still short after their offer. This runs for nearly each message. */
 const MOST_SHORT = 8
 
 /** What one lane may have in flight in this process. */
@@ -25,6 +26,16 @@ export interface InFlightLimit {
   begin(count: number): void
   /** Frees room for this many. */
   end(count?: number): void
+  /** The bell of the lane rings the next time that there is room that it may have waited for. */
+  ringWhenFreed(): void
+  /** Takes room for what a read of the lane may find. */
+  beginRead(most: number): void
+  /** One message of the read under way is claimed: its room is free once it has ended. */
+  found(): void
+  /** The read is over: frees the room of what it did not find. */
+  endRead(): void
+  /** The room that a read under way holds for messages that it may find. */
+  reading(): number
   /** The provider has answered a message of the lane after this long. */
   answered(ms: number): void
   setPace(pace: Pace): void
@@ -39,6 +50,8 @@ export interface InFlightLimit {
   bound(latestSlotAt: number): WorkerBound | undefined
   /** How much room is taken: by messages claimed or in flight, and by what a read under way may find. */
   running(): number
+  /** When it last had room taken (`performance.now()`): now while it has. */
+  lastWorkAt(): number
   /** The lane is no longer served here; messages in flight are still finished. */
   close(): void
 }
@@ -46,7 +59,8 @@ export interface InFlightLimit {
 /** A lane that may wait for room. */
 interface Waiting {
   stopsWaiting(): void
-  freed(): void
+  /** Resolves once the lane, if it waited for room, has looked. */
+  offer(): Promise<void>
 }
 
 /** The lanes of this process, which together may have `most` messages in flight. */
@@ -59,39 +73,67 @@ export function createInFlightLimits(most: number) {
   const line = new Set<Waiting>()
   /** Lanes that are limited to their equal part and would have taken more. */
   const limited = new Set<Waiting>()
+  /** Lanes to be offered room after those in line: their messages ended, or they looked while the line was asked. */
+  const others = new Set<Waiting>()
+  let isOffering = false
+  /** The lane of the line that is being offered room. */
+  let asked: Waiting | undefined
 
   /** The most that each lane may have in flight because of the others. */
   const equalPart = (): number =>
     inFlight <= most * CROWDED ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(most / Math.max(1, busy)))
+  /** The smallest part that one of `limited` was limited to. */
+  let leastPart = Number.POSITIVE_INFINITY
+
+  /** Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. */
+  async function offerRoom(): Promise<void> {
+    if (isOffering) return
+    isOffering = true
+    while (others.size > 0) {
+      const own = [...others]
+      others.clear()
+      await askLine()
+      if (equalPart() > leastPart) askLimited()
+      for (const each of own) void each.offer()
+    }
+    isOffering = false
+  }
 
   /** The equal parts have grown. A lane that is still limited registers again. */
   function askLimited(): void {
     const all = [...limited]
     limited.clear()
-    for (const each of all) each.freed()
+    leastPart = Number.POSITIVE_INFINITY
+    for (const each of all) void each.offer()
   }
 
   /** Offers free room to the lanes in line, each once. One that is still short goes to the end of the line. */
-  function askLine(): void {
+  async function askLine(): Promise<void> {
     let unasked = line.size
     let short = 0
     for (const each of line) {
       if (unasked === 0 || short === MOST_SHORT || inFlight >= most) return
       unasked -= 1
       each.stopsWaiting()
-      each.freed()
+      asked = each
+      await each.offer()
+      asked = undefined
       if (line.has(each)) short += 1
     }
   }
 
-  /** `freed` is called when there is room that may have been waited for. */
-  function add(freed: () => void): InFlightLimit {
+  /** `bell`: that of the lane. */
+  function add(bell: Bell): InFlightLimit {
     let running = 0
+    let reading = 0
     let waits = false
+    /** Its bell rings for the next room. */
+    let ringsForRoom = false
+    let lastWorkAt = performance.now()
     let answerMs = UNKNOWN_ANSWER_MS
     let answers = 0
     let gapMs = 1
-    const waiting: Waiting = { stopsWaiting: () => setWaits(false), freed }
+    const waiting: Waiting = { stopsWaiting: () => setWaits(false), offer: ringIfFull }
     const times = createAnswerTimes()
 
     const wantedAlone = (): number => Math.min(most, Math.max(LEAST, Math.ceil((HEADROOM * answerMs) / gapMs)))
@@ -105,12 +147,25 @@ export function createInFlightLimits(most: number) {
       else line.delete(waiting)
       if (running === 0) busy += now ? 1 : -1
     }
+    async function ringIfFull(): Promise<void> {
+      if (!ringsForRoom) return
+      ringsForRoom = false
+      await bell.ring()
+    }
     function available(): number {
       const [wanted, part] = [wantedAlone(), equalPart()]
       const own = Math.min(wanted, part) - running
       // The end of one of its own messages frees room too, but that may take long.
-      if (part < wanted) limited.add(waiting)
+      if (part < wanted) {
+        limited.add(waiting)
+        leastPart = Math.min(leastPart, part)
+      }
       if (own > most - inFlight) setWaits(true)
+      if (asked !== undefined && asked !== waiting) {
+        // Those in line are asked first, and then this one.
+        others.add(waiting)
+        return 0
+      }
       return Math.max(0, Math.min(most - inFlight, own))
     }
     function begin(count: number): void {
@@ -120,11 +175,41 @@ export function createInFlightLimits(most: number) {
       running += count
       inFlight += count
     }
+    function end(count = 1): void {
+      if (count <= 0) return
+      running -= count
+      inFlight -= count
+      lastWorkAt = performance.now()
+      if (running === 0 && !waits) busy -= 1
+      if (inFlight === 0) {
+        for (const each of waitingForEnd) each()
+        waitingForEnd = []
+      }
+      // The usual case: no lane waits for the room of another.
+      if (line.size === 0 && limited.size === 0 && !isOffering) return void ringIfFull()
+      others.add(waiting)
+      void offerRoom()
+    }
 
     return {
-      available,
-      begin,
+      ...{ available, begin, end },
+      ringWhenFreed: () => {
+        ringsForRoom = true
+      },
+      beginRead: (count) => {
+        reading = count
+        begin(count)
+      },
+      found: () => {
+        reading -= 1
+      },
+      endRead: () => {
+        end(reading)
+        reading = 0
+      },
+      reading: () => reading,
       running: () => running,
+      lastWorkAt: () => (running > 0 ? performance.now() : lastWorkAt),
       answerMs: () => (answers === 0 ? undefined : Math.round(answerMs)),
       answersLately: times.lately,
       bound: (latestSlotAt) =>
@@ -141,23 +226,9 @@ export function createInFlightLimits(most: number) {
         answers += 1
         answerMs += (ms - answerMs) * Math.max(ANSWER_WEIGHT, 1 / answers)
       },
-      end: (count = 1) => {
-        if (count <= 0) return
-        const before = equalPart()
-        running -= count
-        inFlight -= count
-        if (running === 0 && !waits) busy -= 1
-        if (inFlight === 0) {
-          for (const each of waitingForEnd) each()
-          waitingForEnd = []
-        }
-        // Before the lane itself, which would otherwise take that room back before any other could.
-        if (line.size > 0) askLine()
-        if (limited.size > 0 && equalPart() > before) askLimited()
-        freed()
-      },
       close: () => {
         setWaits(false)
+        ringsForRoom = false
         limited.delete(waiting)
       },
     }

@@ -14,6 +14,7 @@
 import { type SharedMoments, sharedTickBefore } from '../../kernel/shared-ticks.ts'
 import { DAY_MS } from '../../kernel/time-units.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
+import type { LaneSignals } from './lane-signals.ts'
 import { type Known, nextTake, TICK_MS } from './next-take.ts'
 import type { Take, Taken } from './take.ts'
 import type { TakeTurns } from './take-turns.ts'
@@ -22,10 +23,6 @@ import type { TakeTurns } from './take-turns.ts'
 const FADE = 0.95
 /** How much a step counts in what one takes lately: some ten of them do. */
 const LATEST_COUNTS = 0.2
-/**
- * Longest that a lane in a cooldown does not read: a person may end it, or change the pace. It then reads one message.
- */
-const MOST_HELD_MS = 1_000
 /**
  * A wait of this long or longer is a cooldown. The wait for a slot that is too far ahead is shorter, except on a lane that
  * sends one message at a time.
@@ -39,40 +36,27 @@ const LONGEST_TIMER_MS = DAY_MS
 /** A turn lasts no longer than this, though the step may: a step of a machine that is late takes half a second or one. */
 const MOST_TURN_MS = 2_000
 
-/** One lane as this process serves it. */
-export interface LaneLoop {
-  /** There may be something new. */
-  wake(): void
-  /** Messages of campaigns have come. Unlike after `wake`, the lane is not read before its next slots for campaigns. */
-  fed(): void
-  /** Claims nothing for this long. */
-  hold(ms: number): void
-  /** There is room again. */
-  freed(): void
-  /** When a message was last taken or in flight (`performance.now()`). */
-  lastWorkAt(): number
-  stop(): void
-}
-
 /**
- * What the loop does now:
+ * What the loop does, until the bell of the lane rings or the step is over:
  *
  *   idle      nothing of the lane is known to wait: only a wake goes on
- *   waiting   something may wait: the next step is due at `at` (`performance.now()`)
- *   full      something waits, and there is no room: the next that is freed goes on
- *   in line   a step is due since `dueAt`, and waits for the turn of this lane (take-turns.ts)
- *   taking    a step reads and claims; `isWoken`: there may be something that it has not read
- *   stopped   for good
+ *   waiting   something may wait: the next step is due at `at` (`performance.now()`), and the bell rings then or at the shared tick before
+ *   full      something waits, and there is no room: the bell rings for the next that is freed
+ *   in line   a step is due since `dueAt`, and the bell rings when it is the turn of this lane (take-turns.ts)
+ *   taking    a step reads and claims; what comes meanwhile is noted in the signals of the lane
  */
 type Mode =
-  | { name: 'idle' | 'full' | 'stopped' }
+  | { name: 'idle' | 'full' | 'taking' }
   | { name: 'in line'; dueAt: number }
-  | { name: 'waiting'; at: number; cancel: () => void }
-  | { name: 'taking'; isWoken: boolean }
+  | { name: 'waiting'; at: number; mayBeEarly: boolean; takeBack: () => boolean }
 
-/** Serves a lane until stopped. `take` claims and sends; it rejects when Redis is away. `gapMs`: between two slots. */
-export function createLaneLoop(deps: {
-  inFlightLimit: Pick<InFlightLimit, 'available' | 'running'>
+/**
+ * Serves a lane from the first ring of its bell until it is stopped. Never rejects. `take` claims and sends; it rejects when Redis is
+ * away. `gapMs`: between two slots.
+ */
+export async function serveSteps(deps: {
+  signals: LaneSignals
+  inFlightLimit: Pick<InFlightLimit, 'available' | 'running' | 'ringWhenFreed'>
   turns: TakeTurns
   /** Those of all lanes of this process. */
   moments: SharedMoments
@@ -80,98 +64,111 @@ export function createLaneLoop(deps: {
   gapMs: () => number
   take: (next: Take) => Promise<Taken>
   failed: (error: unknown) => void
-}): LaneLoop {
-  const { inFlightLimit, turns } = deps
+}): Promise<void> {
+  const { signals, inFlightLimit, turns } = deps
+  const { bell } = signals
   let mode: Mode = { name: 'idle' }
   /** What the steps so far have found out about the lane. */
-  const known: Known = {
-    // There may be jobs already.
-    isUnread: true,
+  const found: Omit<Known, 'isUnread' | 'heldUntil'> = {
     hasMore: false,
     // A campaign may have claimed slots for another worker.
     servesCampaign: true,
     isCooling: false,
-    heldUntil: 0,
     campaignsRestUntil: 0,
     peekedAt: Number.NEGATIVE_INFINITY,
     takesMs: 0,
     quickMs: 0,
   }
-  /** Messages of campaigns have come since the latest full read. */
-  let isFed = false
-  let lastWorkAt = performance.now()
   /** For the next delayed job; runs in every mode. */
   let dueTimer: NodeJS.Timeout | undefined
 
-  /** Starts the next step, or waits for what it needs. `isTick`: it was waited for a shared tick, at which a step may begin early. */
-  function goOn(isTick = false): void {
-    if (mode.name === 'taking' || mode.name === 'stopped') return
+  await bell.rung()
+  while (!signals.isStopped) {
+    const step = look()
+    // Awaited right here: who rings goes on when this has looked again (kernel/bell.ts).
+    await (step ?? bell.rung())
+  }
+  leave()
+
+  function leave(): void {
+    if (mode.name === 'waiting') mode.takeBack()
+    clearTimeout(dueTimer)
+    turns.leave(bell)
+  }
+
+  /** Looks what is due: starts the next step, or decides what to wait for. */
+  function look(): Promise<void> | undefined {
     const now = performance.now()
-    const dueAt = mode.name === 'waiting' ? Math.min(now, mode.at) : mode.name === 'in line' ? mode.dueAt : now
-    const earlyMs = isTick && mode.name === 'waiting' ? Math.max(0, mode.at - now) : 0
-    if (mode.name === 'waiting') mode.cancel()
+    const before = mode
     mode = { name: 'idle' }
-    const next = nextStep(now, earlyMs)
+    // At a shared tick a step may begin early.
+    const isTick = before.name === 'waiting' && !before.takeBack() && before.mayBeEarly
+    const dueAt = before.name === 'waiting' ? Math.min(now, before.at) : before.name === 'in line' ? before.dueAt : now
+    const next = nextStep(now, isTick ? Math.max(0, before.at - now) : 0)
     const isTake = next !== undefined && next !== 'full' && 'most' in next
     // Only a backlog waits for its turn: what has just come to a lane without one, and transactional messages alone, are few, and
     // somebody waits for them.
-    const needsTurn = isTake && known.hasMore && !next.firstOnly
-    if (needsTurn && !turns.begin(next.most, inTurn)) {
+    const needsTurn = isTake && found.hasMore && !next.firstOnly
+    if (needsTurn && !turns.begin(next.most, bell)) {
       mode = { name: 'in line', dueAt }
-      return
+      return undefined
     }
-    if (!needsTurn) turns.leave(inTurn)
-    if (isTake) void take(next, dueAt, needsTurn)
-    else if (next === 'full') mode = { name: 'full' }
-    else if (next !== undefined) waitUntil(now + next.waitMs, next.mayBeEarly)
+    if (!needsTurn) turns.leave(bell)
+    if (isTake) {
+      mode = { name: 'taking' }
+      return take(next, dueAt, needsTurn)
+    }
+    if (next === 'full') {
+      mode = { name: 'full' }
+      inFlightLimit.ringWhenFreed()
+    } else if (next !== undefined) waitUntil(now + next.waitMs, next.mayBeEarly)
+    return undefined
   }
-
-  /** The same once it is the turn of this lane. */
-  const inTurn = (): void => goOn()
 
   /** What is due; undefined: nothing of the lane is known to wait. */
   function nextStep(now: number, earlyMs: number): ReturnType<typeof nextTake> | undefined {
-    if (!(known.isUnread || isFed || known.hasMore)) return undefined
-    if (known.heldUntil > now) return { waitMs: known.heldUntil - now, mayBeEarly: false }
-    return nextTake(known, {
-      ...{ now, earlyMs },
-      latestSlotAt: deps.latestSlotAt(),
-      gapMs: deps.gapMs(),
-      free: inFlightLimit.available(),
-      running: inFlightLimit.running(),
-    })
+    const { isUnread, isFed, heldUntil } = signals
+    if (!(isUnread || isFed || found.hasMore)) return undefined
+    if (heldUntil > now) return { waitMs: heldUntil - now, mayBeEarly: false }
+    return nextTake(
+      { ...found, isUnread, heldUntil },
+      {
+        ...{ now, earlyMs },
+        latestSlotAt: deps.latestSlotAt(),
+        gapMs: deps.gapMs(),
+        free: inFlightLimit.available(),
+        running: inFlightLimit.running(),
+      },
+    )
   }
 
   function waitUntil(at: number, mayBeEarly: boolean): void {
     const tick = Math.ceil((mayBeEarly ? sharedTickBefore(at) : at) / TICK_MS) * TICK_MS
-    mode = { name: 'waiting', at, cancel: deps.moments.at(tick, () => goOn(mayBeEarly)) }
+    mode = { name: 'waiting', at, mayBeEarly, takeBack: deps.moments.at(tick, bell) }
   }
 
   async function take(next: Take, dueAt: number, hasTurn: boolean): Promise<void> {
-    const taking: Mode = { name: 'taking', isWoken: false }
-    mode = taking
     const endTurn = hasTurn ? turnOf(next.most) : undefined
     const beganAt = performance.now()
-    if (next.firstOnly) known.peekedAt = performance.now()
-    else known.isUnread = isFed = false
+    const wasUnread = signals.isUnread
+    // What comes during the step sets them again: it may not have read that.
+    signals.isUnread = false
+    if (next.firstOnly) found.peekedAt = performance.now()
+    else signals.isFed = false
     try {
       const taken = await deps.take(next)
       const endedAt = performance.now()
-      known.takesMs += (known.takesMs === 0 ? 1 : LATEST_COUNTS) * (endedAt - dueAt - known.takesMs)
-      known.quickMs = Math.min(known.quickMs / FADE + 1, endedAt - beganAt)
-      learn(next, taken)
+      found.takesMs += (found.takesMs === 0 ? 1 : LATEST_COUNTS) * (endedAt - dueAt - found.takesMs)
+      found.quickMs = Math.min(found.quickMs / FADE + 1, endedAt - beganAt)
+      learn(next, taken, wasUnread)
     } catch (error) {
       deps.failed(error)
-      known.hasMore = true
-      hold(AWAY_MS)
+      found.hasMore = true
+      if (next.firstOnly && wasUnread) signals.isUnread = true
+      signals.hold(AWAY_MS)
     }
     // It goes on as the last in line.
     endTurn?.()
-    // It may have been stopped meanwhile.
-    if (mode !== taking) return
-    mode = { name: 'idle' }
-    known.isUnread ||= taking.isWoken
-    goOn()
   }
 
   /** Ends the turn once, by itself after MOST_TURN_MS: a step that waits for its file or for Redis must not hold up other lanes. */
@@ -186,62 +183,32 @@ export function createLaneLoop(deps: {
     return end
   }
 
-  function learn({ firstOnly }: Take, taken: Taken): void {
+  function learn({ firstOnly }: Take, taken: Taken, wasUnread: boolean): void {
     const { hasCampaign, heldMs, isPaused, dueInMs, isFull, campaignsRestMs } = taken
     const now = performance.now()
     if (firstOnly) {
-      known.hasMore ||= known.isUnread
-      known.isUnread = known.campaignsRestUntil > now && isFull === true
+      found.hasMore ||= wasUnread
+      if (found.campaignsRestUntil > now && isFull === true) signals.isUnread = true
     } else {
-      known.hasMore = taken.hasMore
-      known.servesCampaign = hasCampaign
+      found.hasMore = taken.hasMore
+      found.servesCampaign = hasCampaign
     }
     if (campaignsRestMs !== undefined) {
-      known.campaignsRestUntil = now + campaignsRestMs
-      known.isUnread = true
-      known.hasMore = true
+      found.campaignsRestUntil = now + campaignsRestMs
+      signals.isUnread = true
+      found.hasMore = true
     }
-    if (isPaused) known.hasMore = false
-    known.isCooling = heldMs !== undefined && heldMs >= COOLDOWN_MS
-    if (heldMs !== undefined) hold(heldMs)
+    if (isPaused) found.hasMore = false
+    found.isCooling = heldMs !== undefined && heldMs >= COOLDOWN_MS
+    if (heldMs !== undefined) signals.hold(heldMs)
     // A resume wakes the lane; until then what is due stays due.
-    if (dueInMs === undefined || known.hasMore || isPaused) return
-    if (dueInMs === 0) known.isUnread = true
+    if (dueInMs === undefined || found.hasMore || isPaused) return
+    if (dueInMs === 0) signals.isUnread = true
     else wakeIn(dueInMs)
   }
 
   function wakeIn(ms: number): void {
     clearTimeout(dueTimer)
-    if (mode.name !== 'stopped') dueTimer = setTimeout(wake, Math.min(ms, LONGEST_TIMER_MS))
-  }
-
-  function hold(ms: number): void {
-    known.heldUntil = Math.max(known.heldUntil, performance.now() + Math.min(Math.max(1, ms), MOST_HELD_MS))
-  }
-
-  function wake(): void {
-    known.isUnread = true
-    if (mode.name === 'taking') mode.isWoken = true
-    goOn()
-  }
-
-  return {
-    wake,
-    fed: () => {
-      isFed = true
-      goOn()
-    },
-    hold,
-    freed: () => {
-      lastWorkAt = performance.now()
-      if (mode.name === 'full') goOn()
-    },
-    lastWorkAt: () => (inFlightLimit.running() > 0 ? performance.now() : lastWorkAt),
-    stop: () => {
-      if (mode.name === 'waiting') mode.cancel()
-      clearTimeout(dueTimer)
-      mode = { name: 'stopped' }
-      turns.leave(inTurn)
-    },
+    if (!signals.isStopped) dueTimer = setTimeout(() => signals.wake(), Math.min(ms, LONGEST_TIMER_MS))
   }
 }

@@ -37,6 +37,8 @@ const SHARED_MS = 10_000
 
 /** A claimed message in line. */
 export interface InLine {
+  /** Ends its wait; set each time that it enters the line. */
+  resolve: ((turn: Turn) => void) | undefined
   /** It goes before those of campaigns. */
   readonly isTransactional: boolean
   /** It leaves before then, or not at all. */
@@ -47,21 +49,30 @@ export interface InLine {
   rechecks: number
 }
 
-/** A message that may leave now, see `Departure`. `ended` is called when its call is over, whether it left or not. */
+/** A message may leave now, see `Departure`. Who has the turn calls `ended` when the call is over, whether the message left or not. */
 export interface InTurn extends Departure {
-  slot: Slot
+  readonly slot: Slot
   ended(): void
 }
+
+/** It goes back to its lane: it is not wanted for the reason given, or it could not leave in time. */
+export interface GoesBack {
+  readonly slot?: undefined
+  readonly problem?: Problem | undefined
+}
+
+/** What the line comes to for a message. */
+export type Turn = InTurn | GoesBack
 
 /** Whether a message may leave: until when; or not, with the reason, or without one if it cannot be known. */
 export type StillWanted = { wantedUntil: Deadline } | { wantedUntil?: undefined; problem?: Problem | undefined }
 
 /** The claimed messages of one lane that wait for a slot. */
 export interface LaneSlots<Message extends InLine> {
-  /** The message leaves in the slot or another one of the lane, or goes back: never within this call. */
-  enter(message: Message, slot: Slot, pace: Pace): void
+  /** Resolves when the message may leave, in the slot or another one of the lane, or goes back. Never rejects. */
+  turn(message: Message, slot: Slot, pace: Pace): Promise<Turn>
   /** The same of a message that could not leave in its turn. */
-  enterAgain(message: Message, turn: InTurn): void
+  turnAgain(message: Message, turn: InTurn): Promise<Turn>
   /** Sends back all messages that wait now. */
   recall(): void
   /** The latest slot that this process has got and in which a message could leave (`performance.now()`). */
@@ -77,10 +88,6 @@ export interface LaneSlotsDeps<Message extends InLine> {
   others: (missed: readonly Slot[], pace: Pace) => Promise<Slot[]>
   /** Checks once more whether these may leave, in one step. */
   checkAgain: (messages: readonly Message[]) => Promise<readonly StillWanted[]>
-  /** The request may leave now, until `leaveBy` (`performance.now()`). */
-  leave: (message: Message, turn: InTurn) => void
-  /** The message goes back to its lane: it is not wanted for the reason given, or it could not leave in time. */
-  returnToLane: (message: Message, problem?: Problem) => void
 }
 
 /** The line of one lane in this process. */
@@ -144,7 +151,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.lane = lane
   }
 
-  enter(message: Message, slot: Slot, pace: Pace): void {
+  turn(message: Message, slot: Slot, pace: Pace): Promise<Turn> {
     this.pace = pace
     this.gate.keep(pace)
     this.latestUntil = message.until.steadyMs
@@ -153,11 +160,13 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.reserved(slot)
     // All before it are being checked: it need not wait for that, their slots are as good.
     if (this.waiting() === 1) this.scheduleNext()
+    return turnOf(message)
   }
 
-  enterAgain(message: Message, { slot }: InTurn): void {
+  turnAgain(message: Message, { slot }: InTurn): Promise<Turn> {
     this.lineOf(message).unshift(message)
     this.add(slot)
+    return turnOf(message)
   }
 
   recall(): void {
@@ -166,7 +175,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     this.timerAt = Number.POSITIVE_INFINITY
     this.slots = []
     this.recalls += 1
-    for (const each of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) this.deps.returnToLane(each)
+    for (const each of [...this.transactional.splice(0), ...this.campaigns.splice(0)]) returnToLane(each)
   }
 
   latestAt = (): number => this.latestSlotAt
@@ -266,7 +275,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       if (late !== undefined) {
         // All other slots are later still.
         slots.pop()
-        this.returnToLane(late.shift())
+        returnToLane(late.shift())
         continue
       }
       if (isShared && now - slotAt > lateMs) {
@@ -282,7 +291,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       }
       if (isOver(next.until, clocks)) {
         this.lineOf(next).shift()
-        this.deps.returnToLane(next)
+        returnToLane(next)
         continue
       }
       if (slotAt > now + TIMER_MS || this.gate.freeAt(now, isShared) > now) break
@@ -292,7 +301,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       if (now - slotAt <= pace.lateMs) this.lost = 0
       const latest = isShared ? slotAt + lateMs : Number.POSITIVE_INFINITY
       const leaveBy = Math.min(latest, next.until.steadyMs, next.wantedUntil.steadyMs)
-      this.deps.leave(next, new LetGo(this.passed, slot, leaveBy))
+      next.resolve?.(new LetGo(this.passed, slot, leaveBy))
     }
     if (missed.length > 0) {
       this.lost += 1
@@ -336,9 +345,9 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       if (each === undefined) continue
       each.rechecks += 1
       if (before !== this.recalls || answer?.wantedUntil === undefined) {
-        this.deps.returnToLane(each, answer && 'problem' in answer ? answer.problem : undefined)
+        returnToLane(each, answer && 'problem' in answer ? answer.problem : undefined)
       } else if (each.rechecks >= MOST_RECHECKS && isOver(answer.wantedUntil)) {
-        this.deps.returnToLane(each)
+        returnToLane(each)
       } else {
         each.wantedUntil = answer.wantedUntil
         this.lineOf(each).unshift(each)
@@ -365,16 +374,22 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
    */
   private evenOut(): void {
     const { transactional, campaigns, slots } = this
-    while (this.waiting() > slots.length + this.exchanging) this.returnToLane(campaigns.pop() ?? transactional.pop())
+    while (this.waiting() > slots.length + this.exchanging) returnToLane(campaigns.pop() ?? transactional.pop())
     slots.splice(this.waiting() + this.checking)
-  }
-
-  private returnToLane(message: Message | undefined): void {
-    if (message !== undefined) this.deps.returnToLane(message)
   }
 
   /** How many messages are in line. */
   private waiting(): number {
     return this.transactional.length + this.campaigns.length
   }
+}
+
+function turnOf(message: InLine): Promise<Turn> {
+  return new Promise((resolve) => {
+    message.resolve = resolve
+  })
+}
+
+function returnToLane(message: InLine | undefined, problem?: Problem): void {
+  message?.resolve?.({ problem })
 }

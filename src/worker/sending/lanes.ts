@@ -10,15 +10,13 @@ import { releaseRead } from '../../lanes/jobs.ts'
 import type { ServedLane } from '../../redis/heartbeats.ts'
 import type { SendDeps } from './attempt.ts'
 import { createInFlightLimits } from './in-flight-limit.ts'
-import { type Lane, serveLane } from './serve-lane.ts'
+import { type Lane, type SharedByLanes, serveLane } from './serve-lane.ts'
 import { TakeTurns } from './take-turns.ts'
 
 /** Dependencies of serving lanes, besides those of an attempt. */
 export interface LanesDeps {
   send: SendDeps
   config: Pick<Config, 'maxInFlight' | 'laneIdleMs'>
-  /** A message of a campaign was worked on. */
-  noteMoved: (lane: number, run: number) => void
   /** Whether this worker is to serve the lane now. */
   isMine: (lane: number) => boolean
   /** Called when a lane opens. Never rejects. */
@@ -35,33 +33,33 @@ export function createLanes(deps: LanesDeps) {
   /** Lanes that were closed while a read was under way, as while Redis is away. The room that it holds is for no messages yet. */
   const closedInRead = new Set<Lane>()
   const limits = createInFlightLimits(config.maxInFlight)
-  const shared = { limits, turns: new TakeTurns(), moments: new SharedMoments() }
+  const shared: SharedByLanes = { limits, turns: new TakeTurns(), moments: new SharedMoments() }
   const stopping = new AbortController()
 
   function openLane(lane: number, has: 'jobs' | 'places'): void {
     if (stopping.signal.aborted || !deps.isMine(lane)) return
     let state = open.get(lane)
     if (state === undefined) {
-      state = serveLane(send, lane, { ...shared, noteMoved: (run) => deps.noteMoved(lane, run) })
+      state = serveLane(send, lane, shared)
       open.set(lane, state)
       deps.opened(lane)
     }
-    if (has === 'places') state.loop.fed()
-    else state.loop.wake()
+    if (has === 'places') state.signals.feed()
+    else state.signals.wake()
   }
 
   function closeLane(lane: number, state: Lane): void {
     open.delete(lane)
-    if (state.reading() > 0) closedInRead.add(state)
-    state.loop.stop()
+    if (state.inFlightLimit.reading() > 0) closedInRead.add(state)
+    state.signals.stop()
     state.inFlightLimit.close()
   }
 
-  function served(lane: number, { inFlightLimit, slots, reading }: Lane): ServedLane {
+  function served(lane: number, { inFlightLimit, line }: Lane): ServedLane {
     const lately = inFlightLimit.answersLately()
     return {
-      ...{ lane, inFlight: inFlightLimit.running() - reading(), answerMs: inFlightLimit.answerMs() },
-      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: inFlightLimit.bound(slots.latestAt()) },
+      ...{ lane, inFlight: inFlightLimit.running() - inFlightLimit.reading(), answerMs: inFlightLimit.answerMs() },
+      ...{ p50Ms: lately?.p50, p99Ms: lately?.p99, bound: inFlightLimit.bound(line.latestAt()) },
     }
   }
 
@@ -114,15 +112,17 @@ export function createLanes(deps: LanesDeps) {
 
     /** The same without the room that reads under way hold. */
     claimedOrInFlight(): number {
-      for (const state of closedInRead) if (state.reading() === 0) closedInRead.delete(state)
-      return limits.inFlight() - [...open.values(), ...closedInRead].reduce((sum, { reading }) => sum + reading(), 0)
+      for (const state of closedInRead) if (state.inFlightLimit.reading() === 0) closedInRead.delete(state)
+      const lanes = [...open.values(), ...closedInRead]
+      return limits.inFlight() - lanes.reduce((sum, { inFlightLimit }) => sum + inFlightLimit.reading(), 0)
     },
 
     /** Closes lanes that have been empty for long enough. */
     async closeIdle(): Promise<void> {
       const now = performance.now()
       const idle = [...open].filter(
-        ([, { loop, inFlightLimit }]) => inFlightLimit.running() === 0 && now - loop.lastWorkAt() > config.laneIdleMs,
+        ([, { inFlightLimit }]) =>
+          inFlightLimit.running() === 0 && now - inFlightLimit.lastWorkAt() > config.laneIdleMs,
       )
       await Promise.all(
         idle.map(async ([lane, state]) => {
@@ -135,7 +135,7 @@ export function createLanes(deps: LanesDeps) {
     async stop(limitMs: Promise<number>): Promise<void> {
       stopping.abort()
       const limit = limitMs.then((ms) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref()))
-      for (const { loop } of open.values()) loop.stop()
+      for (const { signals } of open.values()) signals.stop()
       await Promise.race([limits.idle(), limit])
       // Reads that could not be released while Redis was away: nobody is to take this worker for one that died over them.
       const released = [...open.keys()].map((lane) => releaseRead(redis, lane, send.worker).catch(() => {}))

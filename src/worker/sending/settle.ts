@@ -200,26 +200,19 @@ export function isSimplySent({ entry, counted, isProbe }: Candidate, outcome: Ou
   )
 }
 
-/**
- * Settles a message that is simply sent, together with others. `done` is called once it is written down; after an Error it is to
- * be settled by `settle`.
- */
+/** Settles a message that is simply sent, together with others. After a rejection it is to be settled by `settle`. */
 export function settleSent(
   { redis, backoff, refusals, followByPolling }: SettleDeps,
   { id, attempt, message, entry, waitsAs }: Candidate,
   { providerId }: Of<'sent'>,
-  done: (error: Error | undefined) => void,
-): void {
+): Promise<void> {
   backoff.over(id.lane)
   noteSent(refusals, id, message.run)
-  const isPolled = entry.provider.poll !== undefined
   const { run, class: of } = message
-  const firstPollMs = isPolled ? FIRST_POLL_MS : undefined
-  const how = { providerId, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
-  recordSent(redis, id, attempt, how, (error) => {
-    if (error === undefined && isPolled) followByPolling(id.lane)
-    done(error)
-  })
+  const how = { providerId, hasJob: waitsAs === 'job', run, class: of }
+  if (entry.provider.poll === undefined) return recordSent(redis, id, attempt, { ...how, firstPollMs: undefined })
+  const recorded = recordSent(redis, id, attempt, { ...how, firstPollMs: FIRST_POLL_MS })
+  return recorded.then(() => followByPolling(id.lane))
 }
 
 /** Noted before it is written: a refusal that arrives in between must not count as one more in a row. */

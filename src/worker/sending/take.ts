@@ -20,8 +20,10 @@ import { namesToSendTo } from '../../people/names/names.ts'
 import { refundCount } from '../../portfolios/rules.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { isRedisAway } from '../../redis/errors.ts'
-import { CLAIM_GOOD_FOR_MS, lostAfterMs, type SendDeps } from './attempt.ts'
+import { type Attempt, CLAIM_GOOD_FOR_MS, lostAfterMs, type SendDeps } from './attempt.ts'
 import type { Candidate } from './candidate.ts'
+import type { InFlightLimit } from './in-flight-limit.ts'
+import type { LaneSlots } from './lane-slots.ts'
 import { classify } from './marketing-routes.ts'
 import { nameFiles } from './message-files.ts'
 import { checkRules } from './provider-rules.ts'
@@ -71,22 +73,18 @@ export interface TakenLane {
   pace: Pace
   /** Campaigns that this worker skips for a while. */
   held: HeldCampaigns
-  /** The latest slot of the lane that this worker has got; empty before the first. */
-  latestSlot: () => string
+  line: Pick<LaneSlots<Candidate>, 'latest'>
+  inFlightLimit: Pick<InFlightLimit, 'found'>
+  attempt: Attempt
 }
 
 /**
- * Claims up to `most` of the next messages and calls `claimed` with each that may leave. Rejects only when Redis is
+ * Claims up to `most` of the next messages and begins the attempt of each that may leave. Rejects only when Redis is
  * away or full: then nothing was claimed, or the sweep settles it, and what was read is released.
  */
-export async function takeNext(
-  deps: SendDeps,
-  from: TakenLane,
-  take: Take,
-  claimed: (message: Candidate) => void,
-): Promise<Taken> {
+export async function takeNext(deps: SendDeps, from: TakenLane, take: Take): Promise<Taken> {
   try {
-    return await takeAndClaim(deps, from, take, claimed)
+    return await takeAndClaim(deps, from, take)
   } catch (error) {
     // This worker is alive, so nothing that it read is a poison message. A full Redis accepts the release. Should Redis be away, the
     // next read of the lane overwrites what was read, and a stop releases it (lanes.ts).
@@ -95,12 +93,7 @@ export async function takeNext(
   }
 }
 
-async function takeAndClaim(
-  deps: SendDeps,
-  from: TakenLane,
-  take: Take,
-  claimed: (message: Candidate) => void,
-): Promise<Taken> {
+async function takeAndClaim(deps: SendDeps, from: TakenLane, take: Take): Promise<Taken> {
   const { lane, entry, held } = from
   const { redis, worker: by } = deps
   const { most, firstOnly } = take
@@ -123,7 +116,7 @@ async function takeAndClaim(
     return taken
   }
   if (messages.length > 0)
-    await claimAll(deps, { ...from, entry, unclaimedSince: take.unclaimedSince }, messages, taken, claimed)
+    await claimAll(deps, { ...from, entry, unclaimedSince: take.unclaimedSince }, messages, taken)
   else if (jobs.length + places.length > 0) await releaseRead(redis, lane, by)
   taken.hasMore = isFull || taken.heldMs !== undefined
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
@@ -154,12 +147,13 @@ async function claimAll(
     entry,
     pace,
     held,
-    latestSlot,
+    line,
+    inFlightLimit,
+    attempt,
     unclaimedSince,
   }: TakenLane & Pick<Take, 'unclaimedSince'> & { entry: DirectoryEntry },
   messages: readonly Candidate[],
   taken: Taken,
-  claimed: (message: Candidate) => void,
 ): Promise<void> {
   const { redis, config, checks, worker: reader } = deps
   for (const each of messages) each.begin(entry)
@@ -196,7 +190,7 @@ async function claimAll(
   const claimedAt = performance.now()
   // Now, not when the step began: a slow step is late by its own time.
   const pastMs = Math.max(0, Math.min(MOST_PAST_MS, claimedAt - unclaimedSince))
-  const slots = { latest: latestSlot(), pastMs }
+  const slots = { latest: line.latest(), pastMs }
   const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
     async (error: unknown) => {
       await takeBackClaims(deps, claims)
@@ -221,7 +215,8 @@ async function claimAll(
       each.slot = slot
       each.isProbe = isProbe
       each.until = until
-      claimed(each)
+      inFlightLimit.found()
+      void attempt(each, pace)
     } else {
       refusals.push([each, result])
     }
