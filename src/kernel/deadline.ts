@@ -7,15 +7,15 @@ export interface Deadline {
   wallMs: number
 }
 
-/** So many ms from now. */
-export const deadlineIn = (ms: number): Deadline => ({
-  steadyMs: performance.now() + ms,
-  // Date.now() counts whole milliseconds.
-  wallMs: Date.now() + 1 + ms,
-})
-
 /** Now by both clocks. */
 export const bothClocks = (): Deadline => ({ steadyMs: performance.now(), wallMs: Date.now() })
+
+/** So many ms from `now`. */
+export const deadlineIn = (ms: number, now = bothClocks()): Deadline => ({
+  steadyMs: now.steadyMs + ms,
+  // Date.now() counts whole milliseconds.
+  wallMs: now.wallMs + 1 + ms,
+})
 
 /** Whether it is past, at `now`. A wall clock that is set ahead ends it early. */
 export const isOver = ({ steadyMs, wallMs }: Deadline, now = bothClocks()): boolean =>

@@ -93,11 +93,21 @@ export async function readNext(redis: Redis, lane: number, wanted: Wanted): Prom
   const reply = await nextScript(
     redis,
     {
-      ...{ waiting, prioritized, delayed, meta: laneMetaKey(lane), counter: laneCounterKey(lane) },
-      ...{ places: placesKey(lane), readers: laneReadersKey(lane), deaths: jobDeathsKey(lane) },
+      waiting,
+      prioritized,
+      delayed,
+      meta: laneMetaKey(lane),
+      counter: laneCounterKey(lane),
+      places: placesKey(lane),
+      readers: laneReadersKey(lane),
+      deaths: jobDeathsKey(lane),
     },
     {
-      ...{ jobs: laneJobKey(lane, ''), campaigns: campaignPrefix(lane), most, firstOnly, by },
+      jobs: laneJobKey(lane, ''),
+      campaigns: campaignPrefix(lane),
+      most,
+      firstOnly,
+      by,
       held: held.length > 0 ? held : undefined,
     },
   )

@@ -3,7 +3,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { Dispatcher } from 'undici'
-import { type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
+import { bothClocks, type Deadline, deadlineIn, isOver } from '../kernel/deadline.ts'
 import { MISSED_SLOT, WORKER_LATE } from '../model/messages/outcome.ts'
 import type { Departure } from '../model/provider.ts'
 import { causeOf, readRetryAfter } from '../outbound/answers.ts'
@@ -111,8 +111,9 @@ class JsonCall implements Dispatcher.DispatchHandler {
   constructor(resolve: (end: HttpEnd) => void, sent: Sent) {
     this.resolve = resolve
     this.sent = sent
-    this.deadline = deadlineIn(sent.timeoutMs)
-    this.slotEnd = deadlineIn(sent.departure.leaveBy - performance.now())
+    const now = bothClocks()
+    this.deadline = deadlineIn(sent.timeoutMs, now)
+    this.slotEnd = deadlineIn(sent.departure.leaveBy - now.steadyMs, now)
     this.timer = setTimeout(timeOut, sent.timeoutMs, this)
     this.stalledBefore = watch()
   }
@@ -139,8 +140,9 @@ class JsonCall implements Dispatcher.DispatchHandler {
    * where both are over there is a connection now, and it was this process that was late.
    */
   private mayLeave(): boolean {
-    if (isOver(this.slotEnd)) this.failed(MISSED_SLOT)
-    else if (isOver(this.deadline)) this.failed('timeout')
+    const now = bothClocks()
+    if (isOver(this.slotEnd, now)) this.failed(MISSED_SLOT)
+    else if (isOver(this.deadline, now)) this.failed('timeout')
     return !this.isOver
   }
 

@@ -61,8 +61,9 @@ async function inRedis(id: MessageId, each: Step, validUntil: number): Promise<T
     case 'status':
       // Half of the attempts are recorded in the short step.
       if (each.status === 'sent' && each.attempt !== 'BBBBBB') {
-        const how = { providerId: `wamid.${each.attempt}`, hasJob: true, firstPollMs: 1, run: undefined }
-        const [written] = await writeSent(redis, [{ id, attempt: each.attempt, ...how }])
+        const how = { hasJob: true, firstPollMs: 1, run: undefined, class: 'transactional' } as const
+        const sent = { id, attempt: each.attempt, providerId: `wamid.${each.attempt}`, ...how }
+        const [written] = await writeSent(redis, [sent])
         if (wasSent(written)) return { verdict: 'done', state: 'sent' }
         const [verdict, letter] = longReply.parse(written)
         return letter === undefined ? { verdict } : { verdict, state: letter }

@@ -112,7 +112,7 @@ const wordsOf = (results: Awaited<ReturnType<typeof claimAll>>) =>
 const sent = ({ id, attempt, waitsAs, message: { run, class: of } }: Claim): Promise<void> => {
   const firstPollMs = attempt.endsWith('0') ? undefined : 60_000
   const how = { providerId: `wamid.${attempt}`, hasJob: waitsAs === 'job', firstPollMs, run, class: of }
-  return recordSent(world.redis, id, attempt, how)
+  return recordSent(world.redis, { id, attempt, ...how })
 }
 
 describe('the short path', () => {

@@ -31,7 +31,7 @@ import { answerOf, isUnreplicated, repliesOrUnreplicated } from '../../redis/rep
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
 import type { NewMessage } from './new-message.ts'
-import { commonFields, ownFields, stateSchema, storedProblem } from './record-format.ts'
+import { commonFields, stateSchema, storedContent, storedProblem } from './record-format.ts'
 import { setNotSent } from './steps.ts'
 
 const claimScript = defineMessageScriptOfMany(import.meta.url, 'message-claim')
@@ -257,7 +257,7 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
         attempt,
         group: groups.numberOf(claim),
         recipient: nameOfPerson(person),
-        ownFields: ownFields(message),
+        ...storedContent(message),
         place: message.run === undefined ? undefined : placeInId(id.ulid),
       },
     }
@@ -335,7 +335,10 @@ export async function reserveSlots(
 
 /** As message-pace.lua takes it. */
 const numbersOf = ({ gapUs, closestUs, window }: Pace, { latest, pastMs }: SlotTerms = { latest: '', pastMs: 0 }) => ({
-  ...{ gapUs, closestUs, window, latest },
+  gapUs,
+  closestUs,
+  window,
+  latest,
   pastUs: Math.round(pastMs * 1_000),
   aloneUs: ALONE_MS * 1_000,
 })

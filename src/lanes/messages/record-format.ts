@@ -155,13 +155,14 @@ export const storable = (text: string): string => text.replaceAll('|', '/')
 /** The fields of a new record besides its progress: field, value, … */
 export const newRecordFields = (message: NewMessage): string[] => [...ownFields(message), ...commonFields(message)]
 
-/** Those that each message of a campaign has for itself. */
-export const ownFields = (message: NewMessage): string[] => [
-  ...[FIELD.to, sealText(message.to)],
-  ...(message.filled === undefined
-    ? [FIELD.text, sealText(message.text)]
-    : [FIELD.filled, filledField(message.filled)]),
-]
+/** What each message of a campaign has for itself, as its record has it: the recipient, and either its text or the values filled in. */
+export const storedContent = ({ to, text, filled }: NewMessage) =>
+  filled === undefined ? { to: sealText(to), text: sealText(text) } : { to: sealText(to), filled: filledField(filled) }
+
+function ownFields(message: NewMessage): string[] {
+  const { to, text, filled } = storedContent(message)
+  return [FIELD.to, to, ...(filled === undefined ? [FIELD.text, text] : [FIELD.filled, filled])]
+}
 
 /** Those that all messages of a campaign have alike. */
 export const commonFields = (message: NewMessage): string[] => [

@@ -3,7 +3,6 @@
 import { z } from 'zod'
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { nameOfPerson } from '../../kernel/sealed.ts'
-import type { MessageClass } from '../../model/messages/content.ts'
 import { datedPricing } from '../../model/messages/dated-pricing.ts'
 import { HISTORY, readHistory } from '../../model/messages/history.ts'
 import { type Evidence, LETTERS, type Repeat, type State, type Verdict } from '../../model/messages/lifecycle.ts'
@@ -124,15 +123,9 @@ export const recordStatus = (
  * The provider took the attempt. It is written with others of its lane, up to twice SETTLE_MS later. After a rejection it is to be
  * recorded by `recordStatus`, which harms nothing when it was written all the same.
  */
-export async function recordSent(
-  redis: Redis,
-  id: MessageId,
-  attempt: string,
-  how: Pick<Sent, 'providerId' | 'hasJob' | 'firstPollMs' | 'run'> & { class: MessageClass },
-): Promise<void> {
-  const taken = await sentLater(redis, id.lane, { id, attempt, ...how })
-  if (!wasSent(taken)) return void resultOf(redis, id, SENT, taken)
-  observerOf(redis).changed({ lane: id.lane, class: how.class, from: 'sending', to: 'sent' })
+export async function recordSent(redis: Redis, sent: Sent): Promise<void> {
+  const taken = await sentLater(redis, sent.id.lane, sent)
+  if (!wasSent(taken)) return void resultOf(redis, sent.id, SENT, taken)
   if (isUnreplicated(taken)) throw new NotReplicatedError(taken.reply)
 }
 

@@ -1,9 +1,11 @@
 // Writes that the provider took messages: the usual end of an attempt, in a short step of its own (scripts/message-sent.lua).
 import { acceptedAtMs, type MessageId, messageId } from '../../kernel/message-id.ts'
 import { placeInId } from '../../model/campaigns/message-ids.ts'
+import type { MessageClass } from '../../model/messages/content.ts'
 import { LETTERS } from '../../model/messages/lifecycle.ts'
 import type { Redis } from '../../redis/connect.ts'
 import { campaignPrefix, inDoubtKey, messageKey, outboxKey, pollKey } from '../../redis/keys.ts'
+import { observerOf } from '../../redis/observe.ts'
 import { answerOf, isUnreplicated, repliesOrUnreplicated } from '../../redis/replies.ts'
 import { laneBacklogKeys, laneJobKey } from '../bullmq/layout.ts'
 import { defineMessageScriptOfMany } from './message-script.ts'
@@ -23,6 +25,7 @@ export interface Sent {
   firstPollMs: number | undefined
   /** Number of its campaign. */
   run: number | undefined
+  class: MessageClass
 }
 
 /**
@@ -46,6 +49,10 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
   })
   const answer = await answerOf(sentScript(redis, keys, shared, each, { replicated: true }))
   const replies = repliesOrUnreplicated({ ...answer, reply: spreadSent(answer.reply, messages.length) })
+  for (const of of CLASSES) {
+    const count = messages.reduce((sum, message, i) => (message.class === of && wasSent(replies[i]) ? sum + 1 : sum), 0)
+    if (count > 0) observerOf(redis).changed({ lane, class: of, from: 'sending', to: 'sent', count })
+  }
   const others = messages.filter((_message, i) => isOther(replies[i]))
   if (others.length === 0) return replies
   // What is written of the others stays written, and is counted.
@@ -53,6 +60,8 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
   let next = 0
   return replies.map((reply) => (isOther(reply) ? taken[next++] : reply))
 }
+
+const CLASSES = ['transactional', 'campaign'] as const satisfies readonly MessageClass[]
 
 /** The reply for each, where one says for all that they were sent. */
 const spreadSent = (reply: unknown, count: number): unknown =>

@@ -94,7 +94,7 @@ const neverAsked = (code: string): Problem => ({
 export function outcomeOf(end: CallEnd): Outcome {
   switch (end.kind) {
     case 'accepted':
-      return { ...end, kind: 'sent' }
+      return sentBy(end)
     case 'never_left':
       if (OF_THIS_WORKER.has(end.cause)) return { kind: 'not_asked', problem: neverAsked(end.cause) }
       return {
@@ -120,6 +120,12 @@ export function outcomeOf(end: CallEnd): Outcome {
       return ofAnswer(end)
   }
 }
+
+/** Almost all say nothing but the id: to copy those takes V8 ten times as long. */
+const sentBy = (end: Extract<CallEnd, { kind: 'accepted' }>): Outcome =>
+  end.isHeld === undefined && end.knownAs === undefined && end.word === undefined
+    ? { kind: 'sent', providerId: end.providerId }
+    : { ...end, kind: 'sent' }
 
 /**
  * The outcome of a code that WhatsApp reports later, about an accepted message or a number: as for an answer, except for the message,

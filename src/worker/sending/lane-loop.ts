@@ -68,8 +68,10 @@ export async function serveSteps(deps: {
   const { signals, inFlightLimit, turns } = deps
   const { bell } = signals
   let mode: Mode = { name: 'idle' }
-  /** What the steps so far have found out about the lane. */
-  const found: Omit<Known, 'isUnread' | 'heldUntil'> = {
+  /** What the steps so far have found out about the lane, and what its signals said at the last look. */
+  const found: Known = {
+    isUnread: false,
+    heldUntil: Number.NEGATIVE_INFINITY,
     hasMore: false,
     // A campaign may have claimed slots for another worker.
     servesCampaign: true,
@@ -130,16 +132,16 @@ export async function serveSteps(deps: {
     const { isUnread, isFed, heldUntil } = signals
     if (!(isUnread || isFed || found.hasMore)) return undefined
     if (heldUntil > now) return { waitMs: heldUntil - now, mayBeEarly: false }
-    return nextTake(
-      { ...found, isUnread, heldUntil },
-      {
-        ...{ now, earlyMs },
-        latestSlotAt: deps.latestSlotAt(),
-        gapMs: deps.gapMs(),
-        free: inFlightLimit.available(),
-        running: inFlightLimit.running(),
-      },
-    )
+    found.isUnread = isUnread
+    found.heldUntil = heldUntil
+    return nextTake(found, {
+      now,
+      earlyMs,
+      latestSlotAt: deps.latestSlotAt(),
+      gapMs: deps.gapMs(),
+      free: inFlightLimit.available(),
+      running: inFlightLimit.running(),
+    })
   }
 
   function waitUntil(at: number, mayBeEarly: boolean): void {

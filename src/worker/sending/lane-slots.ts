@@ -313,10 +313,10 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
 
   /** The line whose first message, the earliest claimed of it, may not leave as late as `at`. */
   private lateLine(at: number): Message[] | undefined {
-    for (const line of [this.transactional, this.campaigns]) {
-      if ((line[0]?.until.steadyMs ?? Number.POSITIVE_INFINITY) <= at) return line
-    }
-    return undefined
+    const [transactional] = this.transactional
+    if (transactional !== undefined && transactional.until.steadyMs <= at) return this.transactional
+    const [campaign] = this.campaigns
+    return campaign !== undefined && campaign.until.steadyMs <= at ? this.campaigns : undefined
   }
 
   /** Takes all messages out of line that would have to be checked again before they leave at that time. */

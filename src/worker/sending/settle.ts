@@ -209,10 +209,18 @@ export function settleSent(
   backoff.over(id.lane)
   noteSent(refusals, id, message.run)
   const { run, class: of } = message
-  const how = { providerId, hasJob: waitsAs === 'job', run, class: of }
-  if (entry.provider.poll === undefined) return recordSent(redis, id, attempt, { ...how, firstPollMs: undefined })
-  const recorded = recordSent(redis, id, attempt, { ...how, firstPollMs: FIRST_POLL_MS })
-  return recorded.then(() => followByPolling(id.lane))
+  const isPolled = entry.provider.poll !== undefined
+  const firstPollMs = isPolled ? FIRST_POLL_MS : undefined
+  const recorded = recordSent(redis, {
+    id,
+    attempt,
+    providerId,
+    hasJob: waitsAs === 'job',
+    firstPollMs,
+    run,
+    class: of,
+  })
+  return isPolled ? recorded.then(() => followByPolling(id.lane)) : recorded
 }
 
 /** Noted before it is written: a refusal that arrives in between must not count as one more in a row. */

@@ -50,7 +50,9 @@
 --   attempt         id of the attempt
 --   group           the number of its group, from 1
 --   recipient       as keys name it
---   ownFields       {field, value, ...}: fields of a new record besides those of its group
+--   to              recipient, as the record has it
+--   text?           what it says, as the record has it
+--   filled?         of a campaign's message, instead: the values filled in
 --   place?          of the recipient in the list of its campaign
 -- Output: {'claimed', time (µs), marks, slot, ...} when each was claimed and has a slot. The marks: 1 if they are the probe
 -- of their lane, 2 if another worker has reserved slots of the lane since this one did, 3 for both. Else of each {verdict,
@@ -84,18 +86,19 @@ local asked, known = { laneCooldown, laneCooldown .. SUFFIX.probe }, {}
 -- Of jobs and of places: the names under which they wait, and whose they are.
 local wanted, wantedAt, placed, placedAt = {}, {}, {}, {}
 for i = 1, #each do
-  local ulid, group, recipient, place = each[i][1], groups[each[i][3]], each[i][4], each[i][6]
+  local ulid, attempt, group, recipient, to, text, filled, place = unpack(each[i], 1, 8)
   asked[i + 2] = cooldowns .. recipient
   known[#known + 1] = records .. ulid
   -- Given, so that nothing reads it from the id.
   placesOf[ulid] = place
-  local waitsAs = group[5]
+  local ofGroup = groups[group]
+  local waitsAs = ofGroup[5]
   if waitsAs == 'job' then
     wanted[#wanted + 1] = ids .. ulid
     wantedAt[wanted[#wanted]] = i
   elseif waitsAs == 'place' then
     known[#known + 1] = jobs .. ids .. ulid
-    placed[#placed + 1], placedAt[#placedAt + 1] = group[6] .. '/' .. placeOf(ulid), i
+    placed[#placed + 1], placedAt[#placedAt + 1] = whole(ofGroup[6]) .. '/' .. whole(place), i
   end
 end
 -- Of each but a place, which has no wait of its own: where in the answer its wait is.
@@ -108,7 +111,7 @@ for i = 1, #placed < #each and #each or 0 do
 end
 local found = redis.call('MGET', unpack(asked))
 local probe = found[2]
-local timeUs = string.format('%.0f', nowUs)
+local timeUs = string.format('%d', nowUs)
 local lane = pace and openSlots(slots, nowUs, pace, #each)
 local areNew = redis.call('EXISTS', unpack(known)) == 0
 
@@ -199,14 +202,14 @@ do
     return true
   end
 
-  -- Of each group the command that writes a record, with what its messages have in common: the key, the attempt and the history
-  -- are filled in for each, and its own fields behind them.
+  -- Of each group the command that writes a record, with what its messages have in common: the key, the attempt, the history, the
+  -- recipient and what is written to them are filled in for each.
   local commands, begins = {}, {}
-  local KEY_AT, ATTEMPT_AT, HISTORY_AT, COMMON = 2, 6, 8, 8
+  local KEY_AT, ATTEMPT_AT, HISTORY_AT, TO_AT, WHAT_AT, COMMON = 2, 6, 8, 10, 11, 12
   local function beginCommands()
     for g, group in ipairs(groups) do
       local acceptedAt, fields = group[1], group[4]
-      local command = { 'HSET', '', FIELD.state, SENDING, FIELD.attempt, '', FIELD.history, '' }
+      local command = { 'HSET', '', FIELD.state, SENDING, FIELD.attempt, '', FIELD.history, '', FIELD.to, '', '', '' }
       for k = 1, #fields do command[COMMON + k] = fields[k] end
       commands[g], begins[g] = command, HISTORY.claimed .. base36(now - acceptedAt) .. ','
     end
@@ -216,15 +219,15 @@ do
   local lostAt, keptMs = whole(now + lostAfterMs), whole(retentionMs)
   -- The slot of one that may leave, and without a pace true; what else it comes to.
   local function claimOne(i)
-    local ulid, attempt, group, recipient, ownFields, place = unpack(each[i], 1, 6)
-    local _, _, aheadUs, fields, _, run = unpack(groups[group], 1, 6)
-    local slotUs = lane and lane.next()
-    local early = slotUs and tooEarly(slotUs, aheadUs)
+    local ulid, attempt, number, _, to, text, filled = unpack(each[i], 1, 7)
+    local group = groups[number]
+    local slotUs, run = lane and lane.next(), group[6]
+    local early = slotUs and tooEarly(slotUs, group[3])
     if early then return early end
-    local command, size, record = commands[group], COMMON + #fields, records .. ulid
-    command[KEY_AT], command[ATTEMPT_AT], command[HISTORY_AT] = record, attempt, begins[group] .. attempt
-    for k = 1, #ownFields do command[size + k] = ownFields[k] end
-    redis.call(unpack(command, 1, size + #ownFields))
+    local command, record = commands[number], records .. ulid
+    command[KEY_AT], command[ATTEMPT_AT], command[HISTORY_AT] = record, attempt, begins[number] .. attempt
+    command[TO_AT], command[WHAT_AT], command[WHAT_AT + 1] = to, filled and FIELD.filled or FIELD.text, filled or text
+    redis.call(unpack(command))
     redis.call('PEXPIRE', record, keptMs)
     if names[i] then leavePlace(names[i], standing[i]) else leaveLine(ids .. ulid, standing[i], true) end
     doubtful[#doubtful + 1] = lostAt
@@ -285,13 +288,8 @@ local m = {
   campaigns = campaigns,
 }
 local event = { kind = MOVE.claim }
-local function joined(fields, ownFields)
-  local both = { unpack(fields) }
-  for k = 1, #ownFields do both[#both + 1] = ownFields[k] end
-  return both
-end
 local function claim(i)
-  local ulid, attempt, group, recipient, ownFields = unpack(each[i], 1, 5)
+  local ulid, attempt, group, recipient, to, text, filled = unpack(each[i], 1, 7)
   local acceptedAt, validUntil, aheadUs, fields, waitsAs, run, sendAt, fileWaitMs = unpack(groups[group], 1, 8)
   local id, at, name = ids .. ulid, standing[i], names[i]
   local record, job = records .. ulid, jobs .. id
@@ -309,7 +307,8 @@ local function claim(i)
   if isTaken and not (exists and p.state == SENDING and p.attempt == attempt) then return { 'taken', QUEUED, '' } end
   seen[ulid] = true
   m.record, m.job, m.id, m.at, m.name = record, job, id, at, name
-  m.ulid, m.acceptedAt, m.validUntil, m.run, m.newFields = ulid, acceptedAt, validUntil, run, joined(fields, ownFields)
+  m.ulid, m.acceptedAt, m.validUntil, m.run = ulid, acceptedAt, validUntil, run
+  m.newFields = { FIELD.to, to, filled and FIELD.filled or FIELD.text, filled or text, unpack(fields) }
   local before = exists and p.state or nil
   local state = not name and isGone(m, exists)
   if state then return { 'gone', state, '' } end

@@ -1,10 +1,10 @@
 -- The packed history of a message, see src/model/messages/history.ts, and numbers as text.
 
--- A whole number as text. Redis writes out each number that it gets from Lua with up to seventeen digits, which is slow, and within
--- one step the same few numbers come again and again.
+-- A whole number as text. Redis writes out each number that it gets from Lua with up to seventeen digits, as `%.0f` does, which takes three
+-- times as long as `%d`; and within one step the same few numbers come again and again.
 local wholeTexts = {}
 local function whole(n)
-  local text = wholeTexts[n] or string.format('%.0f', n)
+  local text = wholeTexts[n] or string.format('%d', n + 0.5)
   wholeTexts[n] = text
   return text
 end
@@ -26,7 +26,8 @@ end
 
 -- When the latest entry of a packed history happened, in ms since acceptance; -inf without one.
 local function lastEventMs(history)
-  local sign, digits = string.match(string.match(history, '^.*|(.*)') or history, '^%a(%-?)(%w+)')
+  local last = string.find(history, '|', 1, true) and string.match(history, '^.*|(.*)') or history
+  local sign, digits = string.match(last, '^%a(%-?)(%w+)')
   local ms = digits and tonumber(digits, 36)
   if not ms then return -math.huge end
   return sign == '-' and -ms or ms

@@ -62,7 +62,7 @@ local function openSlots(key, nowUs, pace, most)
   -- Reserves a slot; returns it as text, as it is stored.
   function slots.reserve(slotUs)
     last = slotUs
-    local n, text = #reserved + 1, string.format('%.0f', slotUs)
+    local n, text = #reserved + 1, string.format('%d', slotUs + 0.5)
     reserved[n], texts[n] = slotUs, text
     return text
   end

@@ -41,12 +41,12 @@ gathered = {}
 local function take(i)
   local ulid, acceptedAt, attempt, sentAs, hasJob, firstPollMs, run, place = unpack(each[i], 1, 8)
   placesOf[ulid] = place
-  local record, id = records .. ulid, ids .. ulid
-  local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.to, FIELD.tries, FIELD.repeats,
-    FIELD.problem, FIELD.payload, FIELD.others, FIELD.cappedUntil, FIELD.heldSince, FIELD.pricing, FIELD.messageStatus)
-  -- An erased recipient is an empty one: the provider's id identifies them, and is not kept.
-  if f[1] ~= SENDING or f[2] ~= attempt or f[4] == '' then return OTHER end
-  for k = 5, 13 do if f[k] then return OTHER end end
+  local record = records .. ulid
+  local f = redis.call('HMGET', record, FIELD.state, FIELD.attempt, FIELD.history, FIELD.to, FIELD.repeats)
+  -- An erased recipient is an empty one: the provider's id identifies them, and is not kept. Whatever else a record may have, its
+  -- history says how it came about; only a possible duplicate is one from its first claim on.
+  if f[1] ~= SENDING or f[2] ~= attempt or f[4] == '' or f[5] or string.find(f[3], '|', 1, true) then return OTHER end
+  local id = ids .. ulid
   local job = jobs .. id
   local history = appendHistory(f[3], SENT, now, acceptedAt)
   -- Of a message that may still fail, and be sent again by hand, the content is kept: that of a campaign's can be made once more.
