@@ -246,13 +246,16 @@ export function createHttpAgent(limits = LIMITS): HttpAgent {
     const all = asking
     asking = []
     const asked = new Map<Origin, URL>()
+    let last: Asked | undefined
     for (const each of all) {
       if (each.isWithdrawn) continue
       if (isDestroyed) {
         each.give(STOPPED)
         continue
       }
-      const origin = originOf(each.url)
+      // Those of one sender have the same object; to ask a URL for its origin makes a text each time.
+      const origin = each.url === last?.url && last.origin ? last.origin : originOf(each.url)
+      last = each
       each.origin = origin
       origin.waiting.add(each)
       asked.set(origin, each.url)

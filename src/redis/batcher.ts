@@ -51,8 +51,10 @@ export function createBatcher<Item, Result = unknown>(
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
     }
-    for (const [i, { resolve, reject }] of waiting.entries()) {
+    let i = 0
+    for (const { resolve, reject } of waiting) {
       const result = results[i] ?? failure ?? new Error('a step of many has no result for one of them')
+      i += 1
       if (result instanceof Error) reject(result)
       else resolve(result)
     }

@@ -46,7 +46,7 @@ export async function readPlaces(
     if (some) some.push(place)
     else ofRun.set(run, [place])
   }
-  const made = new Map<number, ReadonlyMap<number, Candidate>>()
+  const made = new Map<number, Candidate[]>()
   await Promise.all(
     Array.from(ofRun, async ([run, some]) => {
       made.set(
@@ -55,7 +55,8 @@ export async function readPlaces(
       )
     }),
   )
-  const messages = places.flatMap(({ run, place }) => made.get(run)?.get(place) ?? [])
+  // Those of a campaign are in the order of its places.
+  const messages = places.flatMap(({ run }) => made.get(run)?.shift() ?? [])
   const [first] = messages
   if (first === undefined || deaths < MOST_DEATHS) return messages
   await deadLetterPlace(deps, lane, first, deaths)
@@ -68,14 +69,12 @@ interface Wanted {
   places: readonly number[]
 }
 
-const NONE: ReadonlyMap<number, Candidate> = new Map()
-
 async function readOrLeaveOut(
   deps: ReadDeps,
   id: CampaignId,
   wanted: Wanted,
   held: HeldCampaigns,
-): Promise<ReadonlyMap<number, Candidate>> {
+): Promise<Candidate[]> {
   const { redis, config, log } = deps
   try {
     const begunAt = performance.now()
@@ -102,7 +101,7 @@ async function readOrLeaveOut(
       else await dropPlaces(redis, id)
     }
   }
-  return NONE
+  return []
 }
 
 /** Undefined when it takes too long. */
@@ -114,10 +113,10 @@ async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** The messages of one campaign, by their places. */
-async function messagesOf(deps: ReadDeps, id: CampaignId, { epoch, places }: Wanted): Promise<Map<number, Candidate>> {
+/** The messages of one campaign, in the order of these places. */
+async function messagesOf(deps: ReadDeps, id: CampaignId, { epoch, places }: Wanted): Promise<Candidate[]> {
   const campaign = await deps.campaigns.open(id, epoch)
-  const messages = new Map<number, Candidate>()
+  const messages: Candidate[] = []
   if (campaign === undefined) {
     // Its record is gone: a campaign that ceases to run takes its places along.
     await dropPlaces(deps.redis, id)
@@ -129,8 +128,10 @@ async function messagesOf(deps: ReadDeps, id: CampaignId, { epoch, places }: Wan
     while (places[at + count] === from + count) count += 1
     const recipients = await campaign.snapshot.readAll(from, count)
     if (recipients.length < count) throw new Error(`${idOf(id)} has no recipient at place ${from + recipients.length}`)
-    for (const [i, recipient] of recipients.entries()) messages.set(from + i, messageOf(campaign, recipient, from + i))
-    at += count
+    for (const recipient of recipients) {
+      messages.push(messageOf(campaign, recipient, places[at] ?? from))
+      at += 1
+    }
   }
   return messages
 }

@@ -21,7 +21,7 @@ export const secondCheck =
     const latest = messages.reduce((one, each) => (each.until.steadyMs > one.until.steadyMs ? each : one), first)
     const { entry } = latest
     const checkedAt = performance.now()
-    const wantedUntil = messages.map((each) => wantedUntilOf(checks, entry, each))
+    const wantedUntil = wantedUntilOf(checks, entry)
     const marketing = messages.filter(({ isMarketing }) => isMarketing)
     const runs = [...new Set(messages.flatMap(({ message: { run } }) => run ?? []))]
     const { lane } = latest.id
@@ -38,11 +38,10 @@ export const secondCheck =
     checks.took(performance.now() - checkedAt)
     const stopped = new Set(runs.filter((_run, i) => !going[i]))
     const capped = new Set(marketing.filter((_each, i) => caps[i] !== undefined))
-    return messages.map((each, i): StillWanted => {
+    return messages.map((each): StillWanted => {
       const { run } = each.message
       if ((run !== undefined && stopped.has(run)) || capped.has(each)) return {}
       const problem = suppressed.get(each)
-      const until = wantedUntil[i]
-      return problem || !until ? { problem } : { wantedUntil: until }
+      return problem ? { problem } : { wantedUntil: wantedUntil(each) }
     })
   }

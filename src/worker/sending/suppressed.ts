@@ -18,8 +18,12 @@ const canBeSuppressed = ({ stopsTransactional }: DirectoryEntry, { message, isMa
   isMarketing || stopsTransactional || message.run !== undefined
 
 /** Until when a message may leave that is found wanted by a check that is sent now. */
-export const wantedUntilOf = (checks: CheckValidity, entry: DirectoryEntry, message: Candidate): Deadline =>
-  deadlineIn(canBeSuppressed(entry, message) ? checks.goodForMs() : Number.POSITIVE_INFINITY)
+export function wantedUntilOf(checks: CheckValidity, entry: DirectoryEntry): (message: Candidate) => Deadline {
+  const checked = deadlineIn(checks.goodForMs())
+  return (message) => (canBeSuppressed(entry, message) ? checked : ALWAYS)
+}
+
+const ALWAYS = deadlineIn(Number.POSITIVE_INFINITY)
 
 /**
  * Which messages of one sender must not be sent, and why: the recipient wants no such message or was erased since its campaign

@@ -162,7 +162,8 @@ async function claimAll(
   for (const [run, ms] of waitingRuns) held.set(run, performance.now() + ms)
   // Starts here: on a busy machine, reading lists and files would use up the time for which this check is valid.
   const checkedAt = performance.now()
-  for (const each of messages) each.wantedUntil = wantedUntilOf(checks, entry, each)
+  const wantedUntil = wantedUntilOf(checks, entry)
+  for (const each of messages) each.wantedUntil = wantedUntil(each)
   // All of it leaves in one write. A message that waits for a file is not counted.
   const naming = namePeople(redis, entry, messages)
   const ready = messages.filter(({ fileWaitMs }) => fileWaitMs === undefined)
@@ -203,7 +204,9 @@ async function claimAll(
   const refusals: [Candidate, ClaimResult | Error][] = []
   let hasTime = false
   // All claimed messages are sent before anything else is read from Redis, which may be away by then.
-  for (const [i, each] of wanted.entries()) {
+  let i = -1
+  for (const each of wanted) {
+    i += 1
     const result = results[i]
     if (result === undefined) continue
     if (!(result instanceof Error) && result.verdict === 'done' && result.state === 'sending') {
