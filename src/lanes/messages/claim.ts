@@ -251,13 +251,16 @@ function takeClaims(redis: Redis, lane: number, claims: readonly Claim[], { pace
   const groups = new Groups(pace)
   const each = claims.map((claim) => {
     const { id, attempt, message, person = message.to } = claim
+    const { to, text, filled } = storedContent(message)
     return {
       args: {
         ulid: id.ulid,
         attempt,
         group: groups.numberOf(claim),
         recipient: nameOfPerson(person),
-        ...storedContent(message),
+        to,
+        text,
+        filled,
         place: message.run === undefined ? undefined : placeInId(id.ulid),
       },
     }

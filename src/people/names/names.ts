@@ -59,12 +59,15 @@ const hasNames = cached(
 )
 
 /**
- * The same for messages that are about to leave; for an account where nobody had two names it may be a second late, because a check each
- * time costs a campaign a tenth of its speed. Opt-outs are stored under every name, so none is missed.
+ * The same for messages that are about to leave, undefined for an account where nobody has other names than the forms of their number.
+ * That may be a second late, because a check each time costs a campaign a tenth of its speed. Opt-outs are stored under every name, so none is missed.
  */
-export async function namesToSendTo(redis: Redis, account: number, people: readonly string[]): Promise<Names[]> {
-  if (!(await hasNames(redis, account))) return people.map(formsOf)
-  return namesOfPeople(redis, account, people)
+export async function namesToSendTo(
+  redis: Redis,
+  account: number,
+  people: readonly string[],
+): Promise<Names[] | undefined> {
+  return (await hasNames(redis, account)) ? namesOfPeople(redis, account, people) : undefined
 }
 
 /** The same for one person, checked both ways: each name must list the others. */

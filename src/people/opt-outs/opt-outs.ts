@@ -176,17 +176,25 @@ export async function findOptOut(redis: Redis, account: number, person: string):
 }
 
 /** The indexes of those people who have opted out, given all names of each. Two or three commands, whatever their number. */
-export async function optedOutAmong(redis: Redis, account: number, people: readonly Names[]): Promise<Set<number>> {
+export async function optedOutAmong(
+  redis: Redis,
+  account: number,
+  people: readonly Names[],
+): Promise<ReadonlySet<number>> {
   const names = people.flat()
-  if (names.length === 0) return new Set()
+  if (names.length === 0) return NOBODY
   const { optOuts, erasedOptOuts } = contactKeys(account)
   const [found, ofErased] = await Promise.all([
     redis.zmscore(optOuts, ...names),
     erasedHmacsOf(redis, account, names).then((hmacs) => (hmacs ? redis.zmscore(erasedOptOuts, ...hmacs) : [])),
   ])
+  if (found.every(isNull) && ofErased.every(isNull)) return NOBODY
   const indexes = people.flatMap((each, i) => each.map(() => i))
   return new Set(indexes.filter((_index, i) => found[i] !== null || (ofErased[i] ?? null) !== null))
 }
+
+const NOBODY: ReadonlySet<number> = new Set()
+const isNull = (score: string | null): boolean => score === null
 
 /** The cursor of a page: the last entry of the page before. */
 const CURSOR = /^(\d{1,16})_(.+)$/

@@ -51,14 +51,14 @@ export async function checkRules(
   for (const each of concerned) each.isResting = rest !== undefined && !each.isTransactional
   const asked = concerned.filter(({ isResting }) => !isResting)
   const opens = new Set(templates.filter((_each, i) => !open.has(i)))
-  const asks = asked.map((each) => ({
+  const askOf = (each: Candidate) => ({
     name: each.name,
     names: each.allNames,
     isMarketing: each.isMarketing,
     isCampaign: !each.isTransactional,
     opensConversation: opens.has(each),
-  }))
-  const verdicts = isAsked ? await checkProviderRules(redis, rules, asks, { mostHeld }) : []
+  })
+  const verdicts = isAsked ? await checkProviderRules(redis, rules, asked.map(askOf), { mostHeld }) : []
   let refusal: Exclude<RuleVerdict, { verdict: 'ok' }> | undefined
   for (const [i, ruled] of verdicts.entries()) {
     const each = asked[i]

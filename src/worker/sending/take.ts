@@ -6,7 +6,7 @@
 // index, which a list finds on their lane. After the claim every message is in its record, and the sweep finds it.
 import { deadlineIn } from '../../kernel/deadline.ts'
 import { newAttemptId } from '../../kernel/message-id.ts'
-import { formsOf } from '../../kernel/national-forms.ts'
+import { twoForms } from '../../kernel/national-forms.ts'
 import { archiveOf } from '../../lanes/archive/archive.ts'
 import { cancelMessage } from '../../lanes/cancel-message.ts'
 import { readNext, releaseRead } from '../../lanes/jobs.ts'
@@ -251,12 +251,10 @@ async function namePeople(
   { sender }: DirectoryEntry,
   messages: readonly Candidate[],
 ): Promise<readonly Candidate[]> {
+  for (const each of messages) each.names = twoForms(each.message.to)
   const people = messages.map(({ message }) => message.to)
-  for (const each of messages) {
-    const forms = formsOf(each.message.to)
-    if (forms.length > 1) each.names = forms
-  }
   const names = await namesToSendTo(redis, sender.account, people)
+  if (names === undefined) return []
   return messages.filter((each, i) => {
     const found = names[i]
     if (found === undefined || haveSameNames(found, each.allNames)) return false
