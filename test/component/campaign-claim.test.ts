@@ -12,15 +12,16 @@ import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { requeueStep } from '../../src/lanes/messages/requeue-step.ts'
 import { recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
+import { writeSent } from '../../src/lanes/messages/write-sent.ts'
 import { addPlaces } from '../../src/lanes/places.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
 import { outcomeOf, WORKER_LATE } from '../../src/model/messages/outcome.ts'
 import { workerLost } from '../../src/model/messages/own-problems.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { takeOver } from '../../src/recipients/campaign-heartbeat.ts'
-import { createCampaign, findCampaign, moveCampaign } from '../../src/recipients/campaigns.ts'
+import { createCampaign, findCampaign, idOf, moveCampaign } from '../../src/recipients/campaigns.ts'
 import { advanceFanOut } from '../../src/recipients/fan-out-state.ts'
-import { readCounts } from '../../src/recipients/recipient-states.ts'
+import { readCounts, readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { observe } from '../../src/redis/observe.ts'
 import { claim } from '../support/claim.ts'
@@ -82,6 +83,38 @@ describe('a claim', () => {
       state: 'sending',
     })
     expect(await readCounts(redis, campaign)).toEqual({ sending: 1 })
+  })
+
+  test('of many, and their sending, is written to the states of just these recipients, side by side or far apart', async () => {
+    const listed = 300
+    const places = fc.uniqueArray(fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: listed + 50 })), {
+      minLength: 1,
+      maxLength: 40,
+    })
+    await fc.assert(
+      fc.asyncProperty(places, fc.nat({ max: 40 }), async (claimed, sentCount) => {
+        const campaign = await campaignIn('check', 'pass', 'start')
+        await campaignRecord(redis, campaign).change({ total: listed })
+        const claims = claimed.map((place) => ({
+          id: { lane: LANE, ulid: campaignMessageUlid(idOf(campaign), Date.now(), place, '4915112345678') },
+          attempt: 'AAAAAA',
+          message: message(campaign.number),
+        }))
+        await claimMessages(redis, claims, times)
+        const sent = claims.slice(0, sentCount)
+        const how = { hasJob: false, firstPollMs: undefined, run: campaign.number, class: 'campaign' } as const
+        await writeSent(
+          redis,
+          sent.map(({ id, attempt }, i) => ({ id, attempt, providerId: `wamid.${i}`, ...how })),
+        )
+        const expected = Array.from({ length: listed + 60 }, (_, place) => {
+          const at = claimed.indexOf(place)
+          // A place that the list does not have must not make it grow.
+          return at === -1 || place >= listed ? undefined : at < sentCount ? 'sent' : 'sending'
+        })
+        expect(await readRecipientStates(redis, campaign, 0, listed + 60)).toEqual(expected)
+      }),
+    )
   })
 
   test.each([
