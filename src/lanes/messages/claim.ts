@@ -106,8 +106,8 @@ export interface ClaimTerms {
 
 /**
  * Claims messages of one lane, some hundred at most, each for one attempt, in one step that also moves their jobs. Send only those whose
- * verdict is `done` and whose state is `sending`. Resolves to a
- * result for each, an Error where that one failed. Rejects when Redis is away or full: then nothing may be sent.
+ * verdict is `done` and whose state is `sending`. Resolves to a result for each, an Error where that one failed. Rejects when Redis is
+ * away or full: then nothing may be sent.
  */
 export async function claimMessages(
   redis: Redis,
@@ -117,8 +117,8 @@ export async function claimMessages(
   const [first] = claims
   if (first === undefined) return []
   await assertReplicating(redis, inDoubtKey(first.id.lane))
-  const answer = await answerOf(takeClaims(redis, first.id.lane, claims, terms))
-  const replies = repliesOrUnreplicated({ ...answer, reply: spreadClaimed(answer.reply) })
+  const { reply: answered, isReplicated } = await answerOf(takeClaims(redis, first.id.lane, claims, terms))
+  const replies = repliesOrUnreplicated({ reply: spreadClaimed(answered), isReplicated })
   // Almost always all of them may be sent: without a promise for each.
   const plain = replies.map(fastPathClaim)
   if (plain.length === claims.length && plain.every((each) => each !== undefined)) return plain

@@ -47,8 +47,8 @@ export async function writeSent(redis: Redis, messages: readonly Sent[]): Promis
     const sentAs = providerIdField(providerId)
     return { args: { ulid, acceptedAt: acceptedAtMs(ulid), attempt, sentAs, hasJob, firstPollMs, run, place } }
   })
-  const answer = await answerOf(sentScript(redis, keys, shared, each, { replicated: true }))
-  const replies = repliesOrUnreplicated({ ...answer, reply: spreadSent(answer.reply, messages.length) })
+  const { reply, isReplicated } = await answerOf(sentScript(redis, keys, shared, each, { replicated: true }))
+  const replies = repliesOrUnreplicated({ reply: spreadSent(reply, messages.length), isReplicated })
   for (const of of CLASSES) {
     const count = messages.reduce((sum, message, i) => (message.class === of && wasSent(replies[i]) ? sum + 1 : sum), 0)
     if (count > 0) observerOf(redis).changed({ lane, class: of, from: 'sending', to: 'sent', count })

@@ -115,8 +115,7 @@ async function takeAndClaim(deps: SendDeps, from: TakenLane, take: Take): Promis
     taken.hasMore = isFull || placed.length > 0
     return taken
   }
-  if (messages.length > 0)
-    await claimAll(deps, { ...from, entry, unclaimedSince: take.unclaimedSince }, messages, taken)
+  if (messages.length > 0) await claimAll(deps, from, { entry, messages, unclaimedSince: take.unclaimedSince }, taken)
   else if (jobs.length + places.length > 0) await releaseRead(redis, lane, by)
   taken.hasMore = isFull || taken.heldMs !== undefined
   taken.hasCampaign = messages.some(({ message }) => message.class === 'campaign')
@@ -142,17 +141,12 @@ const campaignWaitMs = (held: HeldCampaigns): number | undefined =>
 /** Names, allows and claims the messages of a step, each time all of them together. */
 async function claimAll(
   deps: SendDeps,
+  { lane, pace, held, line, inFlightLimit, attempt }: TakenLane,
   {
-    lane,
     entry,
-    pace,
-    held,
-    line,
-    inFlightLimit,
-    attempt,
+    messages,
     unclaimedSince,
-  }: TakenLane & Pick<Take, 'unclaimedSince'> & { entry: DirectoryEntry },
-  messages: readonly Candidate[],
+  }: Pick<Take, 'unclaimedSince'> & { entry: DirectoryEntry; messages: readonly Candidate[] },
   taken: Taken,
 ): Promise<void> {
   const { redis, config, checks, worker: reader } = deps
@@ -187,18 +181,23 @@ async function claimAll(
   const until = deadlineIn(CLAIM_GOOD_FOR_MS)
   const claims = wanted.map(claimOf)
   const evidenceWaitMs = entry.bringsEvidence ? config.unconfirmedWaitMs : 0
-  const times = { lostAfterMs: lostAfterMs(config), evidenceWaitMs, retentionMs: config.retentionMs }
   const claimedAt = performance.now()
   // Now, not when the step began: a slow step is late by its own time.
   const pastMs = Math.max(0, Math.min(MOST_PAST_MS, claimedAt - unclaimedSince))
   const slots = { latest: line.latest(), pastMs }
-  const results = await claimMessages(redis, claims, { ...times, pace, slots, reader }).catch(
-    async (error: unknown) => {
-      await takeBackClaims(deps, claims)
-      await refundAll(deps, entry, wanted).catch(() => {})
-      throw error
-    },
-  )
+  const terms = {
+    lostAfterMs: lostAfterMs(config),
+    evidenceWaitMs,
+    retentionMs: config.retentionMs,
+    pace,
+    slots,
+    reader,
+  }
+  const results = await claimMessages(redis, claims, terms).catch(async (error: unknown) => {
+    await takeBackClaims(deps, claims)
+    await refundAll(deps, entry, wanted).catch(() => {})
+    throw error
+  })
   const answeredAt = performance.now()
   checks.took(answeredAt - checkedAt)
   const refusals: [Candidate, ClaimResult | Error][] = []
