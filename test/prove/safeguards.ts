@@ -34,9 +34,9 @@ const ALL: readonly Safeguard[] = [
     removedBy: [
       {
         file: 'worker/sending/take.js',
-        find: 'claimMessages(redis, claims, { ...times, pace, slots, reader })',
+        find: 'claimMessages(redis, claims, terms)',
         replace: `Promise.resolve(claims.map((each) => {
-          const late = () => claimMessages(redis, [each], { ...times, pace, slots, reader })
+          const late = () => claimMessages(redis, [each], terms)
           ;(deps.claims ??= new Map()).set(each.attempt, late)
           return { verdict: 'done', state: 'sending', slot: { name: '', atMs: Date.now(), nowMs: Date.now() } }
         }))`,

@@ -63,8 +63,8 @@ for i, id in ipairs(ids) do
     local isDelayed = dueMs > nowMs
     -- BullMQ counts the delay from acceptance.
     redis.call('HSET', keys[i], JOB.name, name, JOB.data, payloads[i], JOB.opts, '{}', JOB.addedAt,
-      string.format('%.0f', times[i]), JOB.delay, isDelayed and string.format('%.0f', math.max(1, dueMs - times[i])) or 0,
-      JOB.priority, priorities[i])
+      string.format('%d', times[i]), JOB.delay, isDelayed and string.format('%d', math.max(1, dueMs - times[i])) or '0',
+      JOB.priority, string.format('%d', priorities[i]))
     if not isDelayed and priorities[i] == 0 then
       ready[#ready + 1], readyJobs[#readyJobs + 1] = id, keys[i]
     else

@@ -23,7 +23,7 @@ if redis.call('HGET', campaign, 'state') ~= 'running' then return -1 end
 
 local names = {}
 for i = 1, #spans, 2 do
-  for place = spans[i], spans[i] + spans[i + 1] - 1 do names[#names + 1] = run .. '/' .. place end
+  for place = spans[i], spans[i] + spans[i + 1] - 1 do names[#names + 1] = string.format('%d/%d', run, place) end
 end
 local isEmpty = redis.call('EXISTS', places) == 0
 -- No place waits: start the turns again at 0.
@@ -46,7 +46,8 @@ local adding = {}
 for i, name in ipairs(names) do
   if not waits[i] then
     turn = turn + 1
-    adding[#adding + 1], adding[#adding + 2] = turn, name
+    -- As text: Redis writes out a number from Lua with up to seventeen digits, which takes as long as all the rest of this.
+    adding[#adding + 1], adding[#adding + 2] = string.format('%d', turn), name
   end
 end
 if #adding == 0 then return 0 end

@@ -71,7 +71,7 @@ local function writeChanges(prefix, run, changes)
   -- The campaign is gone: counts that are written now would never expire.
   if not campaign[1] then return end
   for letter, by in pairs(changes.counts) do
-    if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, by) end
+    if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, string.format('%d', by)) end
   end
   writeStates(key .. SUFFIX.states, tonumber(campaign[2] or '0'), changes.states)
   -- If the campaign has ended, a key that this step has created expires with it.

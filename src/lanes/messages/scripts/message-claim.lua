@@ -166,7 +166,7 @@ local function finish(results)
   writeLines()
   if #fromPlaces > 0 then
     redis.call('ZREM', places, unpack(fromPlaces))
-    redis.call('ZADD', turns, 'GT', latestTurn, 'now')
+    redis.call('ZADD', turns, 'GT', whole(latestTurn), 'now')
   end
   if reader then
     redis.call('HDEL', readers, reader)

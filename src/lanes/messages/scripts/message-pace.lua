@@ -76,7 +76,7 @@ local function openSlots(key, nowUs, pace, most)
     end
     redis.call('LPUSH', key, unpack(texts))
     redis.call('LTRIM', key, 0, pace.window - 1)
-    redis.call('PEXPIRE', key, string.format('%.0f', (last - nowUs + pace.window * pace.gapUs) / 1000 + 1000))
+    redis.call('PEXPIRE', key, string.format('%d', (last - nowUs + pace.window * pace.gapUs) / 1000 + 1000))
   end
   return slots
 end
