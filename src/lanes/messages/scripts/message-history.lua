@@ -1,7 +1,7 @@
 -- The packed history of a message, see src/model/messages/history.ts, and numbers as text.
 
--- A whole number as text. Redis writes out each number that it gets from Lua with up to seventeen digits, as `%.0f` does, which takes three
--- times as long as `%d`; and within one step the same few numbers come again and again.
+-- A whole number that is not negative, as text. Redis writes out each number that it gets from Lua with up to seventeen digits, as
+-- `%.0f` does, which takes three times as long as `%d`; and within one step the same few numbers come again and again.
 local wholeTexts = {}
 local function whole(n)
   local text = wholeTexts[n] or string.format('%d', n + 0.5)

@@ -166,6 +166,7 @@ local function take(i)
   local priced = pricing and isPricedLater(pricing, p.has.pricing) and pricing
   if priced and p.isErased then priced = withoutExtras(priced) end
   if verdict == 'ignored' then
+    -- Without an entry in the history. Never of a message in its first attempt, which message-sent.lua relies on.
     if providerId then redis.call('HSET', record, FIELD.providerId, providerId) end
     if providerId and word then redis.call('HSET', record, FIELD.messageStatus, word) end
     if priced then redis.call('HSET', record, FIELD.pricing, priced) end
