@@ -46,7 +46,7 @@ local adding = {}
 for i, name in ipairs(names) do
   if not waits[i] then
     turn = turn + 1
-    -- As text: Redis writes out a number from Lua with up to seventeen digits, which takes as long as all the rest of this.
+    -- As text: Redis writes out a number from Lua with up to seventeen digits, which is slow.
     adding[#adding + 1], adding[#adding + 2] = string.format('%d', turn), name
   end
 end

@@ -60,7 +60,8 @@ const hasNames = cached(
 
 /**
  * The same for messages that are about to leave, undefined for an account where nobody has other names than the forms of their number.
- * That may be a second late, because a check each time costs a campaign a tenth of its speed. Opt-outs are stored under every name, so none is missed.
+ * That may be a second late, because a check each time costs a campaign a tenth of its speed. Opt-outs are stored under every name, so
+ * none is missed.
  */
 export async function namesToSendTo(
   redis: Redis,

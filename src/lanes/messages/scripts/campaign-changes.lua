@@ -22,8 +22,8 @@ local function gatherMove(run, ulid, from, to)
   states[#states + 1] = string.find(ORDER, to, 1, true)
 end
 
--- States are written as the bytes that hold them if there are at most so many bytes for each state, else one by one. Those of one step mostly
--- lie side by side, and to tell Redis each of them takes ten times as long.
+-- States are written as the bytes that hold them if there are at most so many bytes for each state, else one by one. Those of one step
+-- mostly lie side by side, and as bytes they are one argument instead of four each.
 local MOST_BYTES_EACH = 4
 
 -- Writes states of recipients, {place, state, place, state, ...}. An id that was not made from the list must not make the string grow:
