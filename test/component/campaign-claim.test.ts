@@ -11,10 +11,18 @@ import { cancelStep } from '../../src/lanes/cancel-message.ts'
 import { claimMessages } from '../../src/lanes/messages/claim.ts'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { requeueStep } from '../../src/lanes/messages/requeue-step.ts'
-import { recordStatus, resolveUnconfirmed, setNotSent, setUnconfirmed } from '../../src/lanes/messages/steps.ts'
+import {
+  recordSent,
+  recordStatus,
+  resolveUnconfirmed,
+  setNotSent,
+  setUnconfirmed,
+} from '../../src/lanes/messages/steps.ts'
 import { writeSent } from '../../src/lanes/messages/write-sent.ts'
 import { addPlaces } from '../../src/lanes/places.ts'
 import { campaignMessageUlid } from '../../src/model/campaigns/message-ids.ts'
+import { MARK } from '../../src/model/events/outbox-entry.ts'
+import { LETTERS } from '../../src/model/messages/lifecycle.ts'
 import { outcomeOf, WORKER_LATE } from '../../src/model/messages/outcome.ts'
 import { workerLost } from '../../src/model/messages/own-problems.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
@@ -23,12 +31,14 @@ import { createCampaign, findCampaign, idOf, moveCampaign } from '../../src/reci
 import { advanceFanOut } from '../../src/recipients/fan-out-state.ts'
 import { readCounts, readRecipientStates } from '../../src/recipients/recipient-states.ts'
 import type { Redis } from '../../src/redis/connect.ts'
-import { observe } from '../../src/redis/observe.ts'
+import { type Change, nobody, observe } from '../../src/redis/observe.ts'
 import { claim } from '../support/claim.ts'
 import { withOwnRedis } from '../support/own-redis.ts'
-import { campaignRecord, countsOf, messageRecord, queuedAgainOn } from '../support/state/messages.ts'
+import { campaignRecord, countsOf, messageRecord, outboxOf, queuedAgainOn } from '../support/state/messages.ts'
 
 const LANE = 3
+/** Where one test leaves thousands of messages in doubt, among which others would look for theirs. */
+const CROWDED = 4
 /** Longer than any test takes. */
 const KEEP_MS = 3_600_000
 /** A campaign that nobody has been heard of for so long is taken over; no test takes as long. */
@@ -53,8 +63,12 @@ afterAll(async () => {
   await queue?.close()
 })
 
-async function campaignIn(...moves: ('check' | 'pass' | 'start' | 'pause' | 'finish' | 'cancel')[]) {
-  const id = await createCampaign(redis, { account: 1, lane: LANE, definition }, Date.now())
+type Move = 'check' | 'pass' | 'start' | 'pause' | 'finish' | 'cancel'
+
+const campaignIn = (...moves: Move[]) => campaignOn(LANE, ...moves)
+
+async function campaignOn(lane: number, ...moves: Move[]) {
+  const id = await createCampaign(redis, { account: 1, lane, definition }, Date.now())
   for (const move of moves) expect(await moveCampaign(redis, id, move, KEEP_MS)).toMatchObject({ kind: 'moved' })
   return id
 }
@@ -93,10 +107,10 @@ describe('a claim', () => {
     })
     await fc.assert(
       fc.asyncProperty(places, fc.nat({ max: 40 }), async (claimed, sentCount) => {
-        const campaign = await campaignIn('check', 'pass', 'start')
+        const campaign = await campaignOn(CROWDED, 'check', 'pass', 'start')
         await campaignRecord(redis, campaign).change({ total: listed })
         const claims = claimed.map((place) => ({
-          id: { lane: LANE, ulid: campaignMessageUlid(idOf(campaign), Date.now(), place, '4915112345678') },
+          id: { lane: CROWDED, ulid: campaignMessageUlid(idOf(campaign), Date.now(), place, '4915112345678') },
           attempt: 'AAAAAA',
           message: message(campaign.number),
         }))
@@ -440,5 +454,46 @@ describe('a round', () => {
     expect(await takeOver(redis, id, 1_000)).toEqual({ kind: 'taken', epoch: 2 })
     expect(await advanceFanOut(redis, id, 1, { ...say, cursor: { from: 0, to: 250 } })).toBeUndefined()
     expect((await findCampaign(redis, id))?.next).toBe(0)
+  })
+})
+
+describe('a message that the provider took', () => {
+  const sentOf = (id: MessageId, attempt: string, run: number) =>
+    ({ id, attempt, providerId: 'wamid.1', hasJob: false, firstPollMs: undefined, run, class: 'campaign' }) as const
+
+  test('keeps nothing of what kept an earlier try from leaving', async () => {
+    const { number } = await campaignIn('check', 'pass', 'start')
+    const id = newId()
+    await claim(redis, id, 'A1', message(number), times)
+    await setNotSent(redis, id, 'A1', { counts: true, maxTries: 8, problem })
+    expect(await readMessage(redis, id)).toMatchObject({ problem })
+    await claim(redis, id, 'A2', message(number), times)
+    await recordSent(redis, sentOf(id, 'A2', number))
+    const sent = await readMessage(redis, id)
+    expect([sent?.state, sent?.problem]).toEqual(['sent', undefined])
+  })
+
+  test('is reported as a possible duplicate when a person had it sent although an earlier one may have gone out', async () => {
+    const { number } = await campaignIn('check', 'pass', 'start')
+    const [id, usual] = [newId(), newId()]
+    const outbox = outboxOf(redis, LANE)
+    await outbox.add('e', '')
+    await claim(redis, id, 'A1', message(number, { again: true }), times)
+    await claim(redis, usual, 'A1', message(number), times)
+    await Promise.all([recordSent(redis, sentOf(id, 'A1', number)), recordSent(redis, sentOf(usual, 'A1', number))])
+    const told = JSON.stringify(await outbox.all())
+    expect(told).toContain(`${id.ulid}${LETTERS.sent}${MARK.repeated}`)
+    expect(told).not.toContain(`${usual.ulid}${LETTERS.sent}${MARK.repeated}`)
+  })
+
+  test('is counted, once with all others of its step and class', async () => {
+    const { number } = await campaignIn('check', 'pass', 'start')
+    const ids = [newId(), newId(), newId()]
+    for (const id of ids) await claim(redis, id, 'A1', message(number), times)
+    const changes: Change[] = []
+    observe(redis, { ...nobody, changed: (change) => void changes.push(change) })
+    await Promise.all(ids.map((id) => recordSent(redis, sentOf(id, 'A1', number))))
+    observe(redis, nobody)
+    expect(changes).toEqual([{ lane: LANE, class: 'campaign', from: 'sending', to: 'sent', count: 3 }])
   })
 })
