@@ -53,9 +53,7 @@ let service: Service
 let ours: Ids & { key: string; tenant: Tenant }
 let theirs: Ids & { key: string; tenant: Tenant }
 beforeAll(async () => {
-  // A move or an erasure that takes longer is answered with another status.
-  const env = { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' }
-  service = await startService({ templates: [orderUpdate, plainHello], env })
+  service = await startService({ templates: [orderUpdate, plainHello] })
   // Ids that cannot be taken for any other number in an answer.
   const far = {
     account: 550_000,

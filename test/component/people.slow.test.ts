@@ -33,8 +33,7 @@ let service: CampaignService
 let queues: LaneQueues
 let admin: string
 beforeAll(async () => {
-  // As long as a request may wait for an erasure: after that it is answered 202.
-  service = await startCampaigns({ env: { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' } })
+  service = await startCampaigns()
   queues = openLaneQueues(service.redis)
   admin = await service.tenant.key('admin')
 })

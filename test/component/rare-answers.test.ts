@@ -13,7 +13,7 @@ import { credentialsOf } from '../support/state/accounts.ts'
 
 let service: CampaignService
 beforeAll(async () => {
-  service = await startCampaigns({ env: { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' } })
+  service = await startCampaigns()
 })
 afterAll(() => service?.close())
 

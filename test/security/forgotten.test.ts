@@ -26,8 +26,7 @@ let service: CampaignService
 let admin: string
 let queue: ReturnType<typeof intakeQueue>
 beforeAll(async () => {
-  // As long as a request may wait for an erasure: after that it is answered 202.
-  service = await startCampaigns({ env: { LANEWAY_BULK_MOVE_WAIT_SECONDS: '60' } })
+  service = await startCampaigns()
   admin = await service.tenant.key('admin')
   queue = intakeQueue(service.server.url, INTAKE_QUEUE)
 })

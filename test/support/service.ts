@@ -89,6 +89,8 @@ export async function startService(
     // The simulator runs in this process too, and a busy machine may stand still for seconds: messages without an answer
     // would pause campaigns. Tests of time-outs set a short one.
     LANEWAY_SEND_TIMEOUT_SECONDS: '60',
+    // For the same reason a request waits until an erasure or a bulk move is done, and is not answered that it goes on.
+    LANEWAY_BULK_MOVE_WAIT_SECONDS: '60',
     ...options.env,
   })
   const redis = connectWithRetry(server.url)
