@@ -120,6 +120,7 @@ function serve(gate: Gate) {
         origin: () => `${request.protocol}://${request.get('host') ?? ''}`,
         refusesUnknownFields: async () =>
           (await cachedAccount(gate.redis, caller.account))?.unknown_fields === 'refuse',
+        assertRoom: () => gate.reserve.assertForLarge(),
         peer: () => gate.addressOf(request),
         inPieces: (source) => perAccount.inPieces(caller.account, source, isWanted),
         isGone: () => request.socket.destroyed,
@@ -151,7 +152,7 @@ async function admitCaller(
   try {
     const counted = access.in === 'open' ? undefined : gate.rates.ofCaller(caller, response)
     if (counted !== undefined) await counted
-    if (takesRoom) await gate.reserve.assertForLarge()
+    if (takesRoom === true) await gate.reserve.assertForLarge()
     if (caller.senders.length > 0 && !forSenders) throw notForSenders()
   } catch (error) {
     reportRefusal(gate, error, { request, requestId, caller })

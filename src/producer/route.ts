@@ -112,8 +112,8 @@ export interface RouteSpec {
    * Takes keys that are for some senders only; the handler checks the sender. All other routes refuse such keys.
    */
   forSenders?: true
-  /** Refused while the reserve of disk or memory is touched, see reserve.ts. */
-  takesRoom?: true
+  /** Refused while the reserve of disk or memory is touched, see reserve.ts; `handler`: where its handler finds that much is sent. */
+  takesRoom?: true | 'handler'
   /**
    * The name of the act in the audit log, such as `lane.pause`. Its target is the last parameter of the path, or the `id` in
    * the answer, unless the handler names another one.
@@ -182,6 +182,8 @@ export interface RequestContext<
   origin: () => string
   /** Whether the account wants no unknown fields at the addresses of the older interface either. */
   refusesUnknownFields: () => Promise<boolean>
+  /** Rejects while the reserve of disk or memory is touched, see reserve.ts: of a route whose handler says what takes room. */
+  assertRoom: () => Promise<void>
   /** The network address of the client, see gate.ts. */
   peer: () => string
   /** The same pieces, each made when the account has a free permit (overload/semaphore.ts): for long answers. */

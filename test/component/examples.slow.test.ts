@@ -323,6 +323,7 @@ test.each(Object.entries(providerWebhooks))('the webhook %s is accepted', async 
 
 describe('a repeated Idempotency-Key with another body is refused by', () => {
   const OTHER: Readonly<Record<string, object>> = {
+    sendingMessage: { to: '+44 7700 900199' },
     sendingService: { to: '+44 7700 900199' },
     sendingTemplate: { to: '+44 7700 900199' },
     sendingBatch: { messages: [{}] },

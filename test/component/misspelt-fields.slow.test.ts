@@ -65,7 +65,12 @@ function keyOf(tenant: Tenant, permission: Permission): Promise<string> {
 
 const faultsSchema = z.array(z.looseObject({ path: z.string(), message: z.string() }))
 const errorSchema = z.object({ error: z.looseObject({ details: faultsSchema.default([]) }) })
-const resultsSchema = z.object({ results: z.array(errorSchema.partial()) })
+const listSchema = z.array(errorSchema.partial())
+/** By its address, where the answer to several messages has what became of each. */
+const resultsSchema = z.union([
+  z.object({ results: listSchema }).transform(({ results }) => results),
+  z.object({ data: listSchema }).transform(({ data }) => data),
+])
 
 /** The faults of a body by their paths. Those of a batch are told with each of its messages. */
 async function faultsAt(tenant: Tenant, spec: RouteSpec, body: object): Promise<Record<string, string>> {
@@ -78,7 +83,7 @@ async function faultsAt(tenant: Tenant, spec: RouteSpec, body: object): Promise<
     access.in === 'api_key' ? { ...body, api_key: key } : body,
     { 'x-requested-with': 'XMLHttpRequest', 'sec-fetch-site': 'same-origin' },
   )
-  const { results } = resultsSchema.safeParse(answer.json).data ?? { results: [] }
+  const results = resultsSchema.safeParse(answer.json).data ?? []
   const inResults = results.flatMap(({ error }, i) =>
     (error?.details ?? []).map((fault) => ({ ...fault, path: `messages[${i}].${fault.path}` })),
   )
@@ -99,12 +104,14 @@ function misspelling(name: string, turn: number): string {
 /** Every object of the examples, and the names that it is known to have. */
 function objectsOf(spec: RouteSpec, schema: z.ZodType): { body: object; at: Path; value: object; names: string[] }[] {
   const known = fieldNamesOf(schema).get('') ?? []
+  // A message, or a list of them: no body may have the fields of both.
+  const isEither = schema instanceof z.ZodUnion && !(schema instanceof z.ZodDiscriminatedUnion)
   const bodies = spec.examples.flatMap(({ body }) => (body === undefined ? [] : [body]))
   return (bodies.length === 0 ? [{}] : bodies).flatMap((body) =>
     [{ path: [], value: body }, ...placesOf(body)].flatMap(({ path: at, value }: { path: Path; value: unknown }) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
       if (NOT_ASKED.test(written(at))) return []
-      return [{ body, at, value, names: at.length === 0 ? [...known] : Object.keys(value) }]
+      return [{ body, at, value, names: at.length === 0 && !isEither ? [...known] : Object.keys(value) }]
     }),
   )
 }

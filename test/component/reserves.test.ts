@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => service?.close())
 
-const LARGE = ROUTES.filter(({ takesRoom }) => takesRoom)
+const LARGE = ROUTES.filter(({ takesRoom }) => takesRoom === true)
 
 /** What each address that takes much room answers to a key that may do all, and the status of a single message. */
 async function answersOf(url: string) {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   started = other
   demo = await readyDemo(folder.dataDir, started)
   // It prints its commands after that.
-  await eventually(async () => /^curl .*fetchmessageinfo.*; echo$/m.test(started.stdout()), 'its commands')
+  await eventually(async () => /^curl .*\/messages\/.*; echo$/m.test(started.stdout()), 'its commands')
 })
 afterAll(async () => {
   await folder.remove()
@@ -94,14 +94,22 @@ describe('a first start', () => {
   test('prints commands that work when copied', async () => {
     const commands = started.stdout().match(/^curl .*$/gm) ?? []
     expect(commands).toHaveLength(2)
-    const readme = /^ {2}"api_key": "lw_…", (.*?)\}'$/ms.exec(readFileSync('README.md', 'utf8'))?.[1]
-    expect(JSON.parse(commands[0]?.split("'")[3] ?? '')).toEqual(
-      JSON.parse(`{"api_key": "${demo.api_key}", ${readme}}`),
+    const readme = /^curl -s (\S+) -H 'Authorization: Bearer lw_…' .* -d '(\{.*?\})'$/ms.exec(
+      readFileSync('README.md', 'utf8'),
     )
+    const statuses: number[] = []
     for (const command of commands) {
-      const [, url = '', body = ''] = /^curl -s (\S+) .* -d '(.*)'; echo$/.exec(command) ?? []
-      expect(await call(url, JSON.parse(body))).toMatchObject({ status: 200 })
+      const [, url = '', bearer = '', body] =
+        /^curl -s (\S+) -H 'Authorization: Bearer (\S+)'(?: .* -d '(.*)')?; echo$/.exec(command) ?? []
+      if (body !== undefined)
+        expect([new URL(url).pathname, JSON.parse(body)]).toEqual([
+          new URL(readme?.[1] ?? '').pathname,
+          JSON.parse(readme?.[2] ?? ''),
+        ])
+      const how = body === undefined ? { method: 'GET', bearer } : { bearer }
+      statuses.push((await call(url, body && JSON.parse(body), how)).status)
     }
+    expect(statuses).toEqual([202, 200])
   })
 
   test('prints the key of the console first and the one for messages below, and no key that only the demo has', () => {

@@ -10,10 +10,9 @@ export function bannerLines({ main }: DemoRecord, urls: Urls, file: string): Ban
   const weak = (text: string) => styled('dim', text)
   const { api_key, operator_key, inbound_message_id } = main
   // As in the README: who follows it finds the same.
-  const send = {
-    ...{ api_key, messaging_product: 'chatapp', recipient_type: 'individual', to: RECIPIENT },
-    ...{ type: 'text', text: { body: 'Your order is on its way.' } },
-  }
+  const send = { to: RECIPIENT, type: 'text', text: { body: 'Your order is on its way.' } }
+  const curl = (path: string, body = ''): string =>
+    `curl -s ${urls.base}${path} -H 'Authorization: Bearer ${api_key}'${body}; echo`
   return {
     keys: [
       // An older data folder may have none.
@@ -31,13 +30,14 @@ export function bannerLines({ main }: DemoRecord, urls: Urls, file: string): Ban
       `  ${urls.base}/console   ${weak('sign in with the operator_key')}`,
       '',
       styled('bold', 'Send a message:'),
-      curl(`${urls.base}/sendservicemessages/sendmessages`, send),
-      '',
-      styled('bold', 'Look one up (this one was received; put the id of yours in its place):'),
-      curl(`${urls.base}/chatappbusiness/fetchmessageinfo`, { api_key, message_id: inbound_message_id }),
+      curl('/messages', ` -H 'Content-Type: application/json' -d '${JSON.stringify(send)}'`),
+      ...(inbound_message_id === undefined
+        ? []
+        : [
+            '',
+            styled('bold', 'Look one up (this one was received; put the id of yours in its place):'),
+            curl(`/messages/${encodeURIComponent(inbound_message_id)}`),
+          ]),
     ],
   }
 }
-
-const curl = (url: string, body: unknown): string =>
-  `curl -s ${url} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'; echo`

@@ -5,6 +5,7 @@
 // away, the repeat makes the messages that are missing, under the ids that they were to have, and no other.
 
 import { cachedAccount, limitsOf } from '../../accounts/accounts.ts'
+import { assertForSender } from '../../accounts/check-key.ts'
 import { wrongKind } from '../../kernel/fault.ts'
 import type { FieldNames } from '../../kernel/field-names.ts'
 import { derivedUlid, messageId, newUlid, parseMessageId } from '../../kernel/message-id.ts'
@@ -16,11 +17,11 @@ import { messageExists } from '../../lanes/messages/records.ts'
 import { isRedisAway } from '../../redis/errors.ts'
 import { batchDigest, checkedKey, recallKey, rememberKey } from '../../redis/idempotency.ts'
 import { observerOf } from '../../redis/observe.ts'
-import { type AcceptDeps, assertMessagesReplicated } from './accept-message.ts'
+import { type AcceptDeps, assertMessagesReplicated, notFor } from './accept-message.ts'
 import { BATCH_MAX, type BatchResult, type ItemError } from './acknowledgement.ts'
 import { senderIsGone } from './choose-sender.ts'
 import { type Owner, type PreparedMessage, prepareMessage, refusalOf } from './prepare-message.ts'
-import { readSend } from './read-send.ts'
+import { readSend, sendKindOf } from './read-send.ts'
 import { roomToWait } from './waiting-quota.ts'
 
 /** What accepting a batch needs. */
@@ -34,6 +35,10 @@ export interface BatchRequest {
   account: number
   body: Record<string, unknown>
   idempotencyKey: string | undefined
+  /** As of a single message (accept-message.ts). */
+  keyedAs?: 'message'
+  /** The only senders that the key is for; none: all. */
+  senders?: readonly number[] | undefined
   /** The trace that the request belongs to, as it came. */
   traceparent?: string | undefined
 }
@@ -47,22 +52,27 @@ const idsIn = (results: readonly BatchResult[]): string[] =>
 /** `trace` goes into the jobs. */
 async function acceptAll(deps: BatchDeps, request: BatchRequest, trace: string | undefined): Promise<BatchResult[]> {
   const beganAt = performance.now()
-  const results = await resultsOf({ ...deps, trace }, request)
+  const results = await resultsOf({ ...deps, trace, senders: request.senders }, request)
   await assertMessagesReplicated(deps.redis, idsIn(results))
   observerOf(deps.redis).acceptTook('batch', performance.now() - beganAt)
   return results
 }
 
 /** What each of its messages needs: `trace` goes into their jobs. */
-type ItemDeps = BatchDeps & { trace: string | undefined }
+type ItemDeps = BatchDeps & Pick<BatchRequest, 'senders'> & { trace: string | undefined }
 
 /** In the order of accepting one message, see the head of accept-message.ts. */
-async function resultsOf(deps: ItemDeps, { account, body, idempotencyKey }: BatchRequest): Promise<BatchResult[]> {
+async function resultsOf(
+  deps: ItemDeps,
+  { account, body, idempotencyKey, keyedAs }: BatchRequest,
+): Promise<BatchResult[]> {
   const { redis, config } = deps
   const items = itemsOf(body)
   const key = checkedKey(idempotencyKey)
   const use =
-    key === undefined ? undefined : { account, route: 'batch', key, digest: await batchDigest(items, inSlices) }
+    key === undefined
+      ? undefined
+      : { account, route: keyedAs ?? 'batch', key, digest: await batchDigest(items, inSlices) }
   const earlier = use && (await recallKey(redis, use))
   const settings = await cachedAccount(redis, account)
   if (earlier !== undefined) return repeat(deps, { account, settings }, items, readPlan(earlier))
@@ -107,10 +117,10 @@ const isRefused = (judged: Judged): judged is ItemError => 'code' in judged
 /** A refusal is data here: it is one item's and must not end the request. Rejects only while Redis is away. */
 async function judge(deps: ItemDeps, owner: Owner, item: unknown, index: number, nowMs: number): Promise<Judged> {
   try {
-    const isTemplate = typeof item === 'object' && item !== null && 'type' in item && item.type === 'template'
-    const read = readSend(isTemplate ? 'template' : 'service', item, 'refused')
+    const read = readSend(sendKindOf(item), item, 'refused')
     if (!read.ok) return errorOf(await refusalOf(deps.redis, owner.account, read))
     const prepared = await prepareMessage(deps, owner, read, nowMs)
+    if (deps.senders !== undefined) assertForSender({ senders: deps.senders }, prepared.lane, notFor(read.message))
     if (deps.trace !== undefined) prepared.payload.trace = deps.trace
     return prepared
   } catch (error) {

@@ -42,6 +42,8 @@ export interface SendRequest {
   unknownFields: UnknownFieldsRule
   /** The client's own key for this request; a repeat with it makes no second message. */
   idempotencyKey: string | undefined
+  /** Where else that key may be in use already: at an address that takes messages of all kinds, it is one for all of them. */
+  keyedAs?: 'message'
   /** The only senders that the key is for; none: all. */
   senders?: readonly number[] | undefined
   /** The trace that the request belongs to, as it came: anything that is no `traceparent` is ignored. */
@@ -117,9 +119,9 @@ async function accept(deps: AcceptDeps, request: SendRequest, trace: string | un
 }
 
 /** The key of a request that has one; a Refusal when it is too long. */
-function keyOf({ account, kind, body, idempotencyKey }: SendRequest): KeyUse | undefined {
+function keyOf({ account, kind, keyedAs, body, idempotencyKey }: SendRequest): KeyUse | undefined {
   const key = checkedKey(idempotencyKey)
-  return key === undefined ? undefined : { account, route: kind, key, digest: bodyDigest(body) }
+  return key === undefined ? undefined : { account, route: keyedAs ?? kind, key, digest: bodyDigest(body) }
 }
 
 /**
@@ -148,7 +150,7 @@ function idIn(name: string): MessageId {
 const laneOf = (name: string): number => idIn(name).lane
 
 /** Why a key that is for some senders may not send this. */
-const notFor = ({ sender }: { sender?: string }): string | undefined =>
+export const notFor = ({ sender }: { sender?: string }): string | undefined =>
   sender === undefined ? 'The key is not for the default sender: name another one in the field sender.' : undefined
 
 const acknowledgementOf = ({ input, to }: { input: string; to: string }, id: string): Acknowledgement => ({

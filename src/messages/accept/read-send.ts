@@ -10,6 +10,7 @@ import { parseRecipient, RECIPIENT_LENGTH_MAX } from '../../kernel/recipient.ts'
 import { refusedFields, type UnknownField, unknownFault, unknownFields } from '../../kernel/unknown-fields.ts'
 import { faultsOf } from '../../kernel/zod-faults.ts'
 import {
+  CONTENT_TYPES,
   type ServiceContent,
   serviceContentSchema,
   type TemplateMessageContent,
@@ -172,6 +173,15 @@ export function parseTemplateMessage(
 /** The two requests that send: a service message, of any kind but a template, and a template message. */
 export type SendKind = 'service' | 'template'
 
+/** Which of the two a body is that may be either. */
+export const sendKindOf = (body: unknown): SendKind => (valueAt(body, ['type']) === 'template' ? 'template' : 'service')
+
+/** The body with the two fields of the older interface that have one value each: our own address does not ask for them. */
+export const withOnlyValues = (body: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
+  ...{ recipient_type: 'individual', messaging_product: 'chatapp' },
+  ...body,
+})
+
 /**
  * What becomes of a body with unknown fields: refused at our own addresses. At the older interface they are ignored, unless
  * one is a misspelling of a field that is known there: what somebody wished for must not get lost.
@@ -215,13 +225,23 @@ const withoutPolicy = (unknown: readonly UnknownField[], body: unknown): readonl
 /** Reads the body of a send. With `refused`, unknown fields are faults; else they are named in `ignored`. */
 export function readSend(kind: SendKind, body: unknown, unknown: UnknownFieldsRule): ReadSend | UnreadableSend {
   const read = parsed(kind, body)
-  if (!read.ok) return read
+  if (!read.ok) return unknown === 'refused' ? withAllTypes(read, body) : read
   const [names, elsewhere] = [NAMES[kind][unknown], BESIDE[kind][unknown]]
   if (unknown === 'refused') {
     const refused = withoutPolicy(refusedFields(body, read.message.content, names, elsewhere), body)
     return refused.length === 0 ? { ...read, ignored: refused } : withUnknown(read, refused)
   }
   return { ...read, ignored: withoutPolicy(unknownFields(body, read.message.content, names, { elsewhere }), body) }
+}
+
+const typeSchema = z.object({ type: z.enum(CONTENT_TYPES) })
+
+/** The same, where the fault of the `type` names all that an address of our own takes: templates as well. */
+function withAllTypes(read: UnreadableSend, body: unknown): UnreadableSend {
+  const { error } = typeSchema.safeParse(body)
+  const [ofType] = error === undefined ? [] : faultsOf(error, body)
+  if (ofType?.path !== 'type') return read
+  return { ...read, faults: read.faults.map((fault) => (fault.path === 'type' ? ofType : fault)) }
 }
 
 /** What a body is; null for a part of a template that may be left out is read as that. */

@@ -39,7 +39,7 @@ const shared = {
 }
 
 /** A message that was accepted to be sent. */
-const sentMessageSchema = z.strictObject({
+export const sentMessageSchema = z.strictObject({
   ...shared,
   direction: z.literal('outbound'),
   state: z.enum(STATES),

@@ -21,6 +21,7 @@ import { parsePerson } from '../../kernel/recipient.ts'
 import { doesNotExist, invalidFields, Refusal } from '../../kernel/refusal.ts'
 import { faultsOf } from '../../kernel/zod-faults.ts'
 import { type AcceptDeps, acceptMessage } from '../../messages/accept/accept-message.ts'
+import { sendKindOf } from '../../messages/accept/read-send.ts'
 import { deliveryOf, findOwnMessage } from '../../messages/lookup/own-message.ts'
 import type { Tombstones } from '../../people/tombstones.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../recipients/campaigns.ts'
@@ -159,7 +160,7 @@ export const intakeVerbs: { [J in IntakeJob]: IntakeVerb<J> } = {
       await refuseErased(deps, job, message.to)
       const { id } = await acceptMessage(deps, {
         account: job.account,
-        kind: message.type === 'template' ? 'template' : 'service',
+        kind: sendKindOf(message),
         body: message,
         unknownFields: 'refused',
         idempotencyKey: idempotency_key || keyOf(job),

@@ -237,3 +237,28 @@ export const templateMessages = [
     ]),
   },
 ]
+
+const { recipient_type: _type, messaging_product: _product, ...newImage } = imageMessage
+
+/** Messages as our own address takes them. */
+export const newMessages = [
+  { name: 'A text', body: { to: '+44 7700 900123', type: 'text', text: { body: 'We are open until 8.' } } },
+  { name: 'An image', body: newImage },
+  {
+    name: 'A template',
+    body: {
+      to: '+44 7700 900123',
+      sender: '447700900001',
+      type: 'template',
+      template: {
+        name: 'order_update',
+        language: { code: 'en_US' },
+        components: [
+          { type: 'HEADER', parameters: [text('A-1042')] },
+          { type: 'BODY', parameters: [text('Ada'), text('Tuesday')] },
+          { type: 'BUTTON', sub_type: 'URL', index: '0', parameters: [text('A-1042')] },
+        ],
+      },
+    },
+  },
+]

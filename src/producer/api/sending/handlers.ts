@@ -1,38 +1,81 @@
 // Sending: service messages, template messages, batches of both.
 import type { Log } from '../../../kernel/log.ts'
-import { acceptBatch } from '../../../messages/accept/accept-batch.ts'
+import { acceptBatch, type BatchRequest } from '../../../messages/accept/accept-batch.ts'
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
-import type { SendKind } from '../../../messages/accept/read-send.ts'
+import { type SendKind, sendKindOf, withOnlyValues } from '../../../messages/accept/read-send.ts'
+import { sentDocument } from '../../../messages/lookup/message-document.ts'
+import { findOwnMessage } from '../../../messages/lookup/own-message.ts'
+import type { ListSettings } from '../../../recipients/unclaimed-message.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ignoredHeader } from '../../ignored-header.ts'
 import type { ContextOf } from '../../route.ts'
+import { queued } from '../answers.ts'
+import { found } from '../requests.ts'
 import { sending } from './routes.ts'
 
 /** Header of a message that was accepted and may not arrive all the same. */
 const WARNING = 'x-laneway-warning'
 
-export function sendingRoutes(deps: AcceptDeps & { log: Log }): Route[] {
+export function sendingRoutes(deps: AcceptDeps & { log: Log; config: ListSettings }): Route[] {
   const send =
     (kind: SendKind) =>
     async ({ caller, body, headers }: ContextOf<typeof sending.service>) => {
-      const idempotencyKey = headers['Idempotency-Key']
       const { account, senders } = caller
-      const { traceparent } = headers
-      const request = { account, senders, kind, body, unknownFields: 'ignored', idempotencyKey, traceparent } as const
+      const request = { account, senders, kind, body, unknownFields: 'ignored', ...keyed({ headers }) } as const
       const { acknowledgement, ignored, warning } = await acceptMessage(deps, request)
-      const warned = warning === undefined ? {} : { [WARNING]: warning }
-      return { headers: { ...ignoredHeader(ignored), ...warned }, body: acknowledgement }
+      return { headers: { ...ignoredHeader(ignored), ...warned(warning) }, body: acknowledgement }
     }
 
+  const sendMany = (
+    { requestId, caller, headers }: Pick<ContextOf<typeof sending.batch>, 'requestId' | 'caller' | 'headers'>,
+    request: Pick<BatchRequest, 'body' | 'keyedAs'>,
+  ) => {
+    const onFault = (error: unknown, index: number): void =>
+      deps.log.error({ request_id: requestId, index, err: error }, 'batch.item_failed')
+    const { account, senders } = caller
+    return acceptBatch({ ...deps, onFault }, { account, senders, ...request, ...keyed({ headers }) })
+  }
+
   return bind(sending)({
+    async message(call) {
+      const { caller, body, headers } = call
+      if ('messages' in body) {
+        await call.assertRoom()
+        return queued(await sendMany(call, { body: withOnlyValuesInEach(body), keyedAs: 'message' }))
+      }
+      const { account, senders } = caller
+      const { id, warning } = await acceptMessage(deps, {
+        ...{ account, senders, kind: sendKindOf(body), body: withOnlyValues(body) },
+        ...{ unknownFields: 'refused', keyedAs: 'message', ...keyed({ headers }) },
+      })
+      const own = found(await findOwnMessage(deps.redis, account, id, Date.now(), deps.config), 'The message')
+      if ('inbound' in own) throw new Error(`${id} was received`)
+      return { ...queued(await sentDocument(deps.redis, own.message, own.sender)), headers: warned(warning) }
+    },
     service: send('service'),
     template: send('template'),
-    async batch({ caller, body, headers, requestId }) {
-      const onFault = (error: unknown, index: number): void =>
-        deps.log.error({ request_id: requestId, index, err: error }, 'batch.item_failed')
-      const { 'Idempotency-Key': idempotencyKey, traceparent } = headers
-      const request = { account: caller.account, body, idempotencyKey, traceparent }
-      return { body: { results: await acceptBatch({ ...deps, onFault }, request) } }
-    },
+    batch: async (call) => ({ body: { results: await sendMany(call, { body: call.body }) } }),
   })
 }
+
+type SendHeaders = Pick<ContextOf<typeof sending.service>, 'headers'>
+
+/** What of the headers a send is repeated and traced by. */
+const keyed = ({ headers: { 'Idempotency-Key': idempotencyKey, traceparent } }: SendHeaders) => ({
+  idempotencyKey,
+  traceparent,
+})
+
+const warned = (warning: string | undefined): Readonly<Record<string, string>> =>
+  warning === undefined ? {} : { [WARNING]: warning }
+
+/** The same for each message of a batch that is an object; what is none is refused as it is. */
+function withOnlyValuesInEach({ messages, ...rest }: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const filled = Array.isArray(messages)
+    ? messages.map((each: unknown) => (isObject(each) ? withOnlyValues(each) : each))
+    : messages
+  return { ...rest, messages: filled }
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

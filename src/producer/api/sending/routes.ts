@@ -3,33 +3,51 @@
 import { z } from 'zod'
 import { acknowledgementSchema, BATCH_MAX, batchResultSchema } from '../../../messages/accept/acknowledgement.ts'
 import { envelopeSchema, templateEnvelopeSchema } from '../../../messages/accept/read-send.ts'
+import { sentMessageSchema } from '../../../messages/lookup/message-schema.ts'
 import { NOT_A_SENDER } from '../../../model/accounts/sender.ts'
 import { serviceContentSchema, templateMessageContent } from '../../../model/messages/content.ts'
+import { doneWith } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { idempotencyHeaders, traceHeaders } from '../fields.ts'
-import { imageMessage, serviceMessages, templateMessages } from './examples.ts'
+import { imageMessage, newMessages as ownMessages, serviceMessages, templateMessages } from './examples.ts'
 
 /** A thousand messages of 4 KB. */
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024
 
-const kind = (id: string, shape: z.core.$ZodLooseShape) => envelopeSchema.extend(shape).meta({ id })
 const [text, interactive, image, audio, video, document, sticker, location, contacts, reaction] =
   serviceContentSchema.options
-const kinds = [
-  kind('TextMessage', text.shape),
-  kind('InteractiveMessage', interactive.shape),
-  kind('ImageMessage', image.shape),
-  kind('AudioMessage', audio.shape),
-  kind('VideoMessage', video.shape),
-  kind('DocumentMessage', document.shape),
-  kind('StickerMessage', sticker.shape),
-  kind('LocationMessage', location.shape),
-  kind('ContactsMessage', contacts.shape),
-  kind('ReactionMessage', reaction.shape),
-] as const
+
+/** Each kind but templates, in an envelope; their names in the description have the prefix. */
+function kindsIn<E extends z.ZodRawShape>(envelope: z.ZodObject<E>, prefix = '') {
+  const kind = <C extends z.ZodRawShape>(id: string, content: z.ZodObject<C>) =>
+    envelope.extend(content.shape).meta({ id: `${prefix}${id}` })
+  return [
+    kind('TextMessage', text),
+    kind('InteractiveMessage', interactive),
+    kind('ImageMessage', image),
+    kind('AudioMessage', audio),
+    kind('VideoMessage', video),
+    kind('DocumentMessage', document),
+    kind('StickerMessage', sticker),
+    kind('LocationMessage', location),
+    kind('ContactsMessage', contacts),
+    kind('ReactionMessage', reaction),
+  ] as const
+}
+const kinds = kindsIn(envelopeSchema)
 const serviceMessage = z.discriminatedUnion('type', kinds).meta({ id: 'ServiceMessage' })
 const templateMessage = templateEnvelopeSchema.extend(templateMessageContent.shape).meta({ id: 'TemplateMessage' })
 const anyMessage = z.discriminatedUnion('type', [...kinds, templateMessage]).meta({ id: 'BatchMessage' })
+
+/** What has only one value need not be there at our own address. */
+const ONLY_VALUES = { recipient_type: true, messaging_product: true } as const
+const newMessage = z
+  .discriminatedUnion('type', [
+    ...kindsIn(envelopeSchema.partial(ONLY_VALUES), 'New'),
+    templateEnvelopeSchema.partial(ONLY_VALUES).extend(templateMessageContent.shape).meta({ id: 'NewTemplateMessage' }),
+  ])
+  .meta({ id: 'NewMessage' })
+const newMessages = z.strictObject({ messages: z.array(newMessage).min(1).max(BATCH_MAX) }).meta({ id: 'NewMessages' })
 /** The answer has a fault for each item: one that is refused harms no other. */
 const batch = z.strictObject({ messages: z.array(anyMessage).min(1).max(BATCH_MAX) })
 
@@ -40,12 +58,41 @@ const acknowledgement = {
 }
 const headers = idempotencyHeaders.extend(traceHeaders.shape)
 const one = routesOf({ access: { in: 'api_key', permission: 'messages:send' }, forSenders: true })
+const own = routesOf({ access: { in: 'bearer', permission: 'messages:send' }, forSenders: true })
 const many = routesOf({ access: { in: 'bearer', permission: 'messages:send' } })
 const bodyOf = <S extends z.ZodType<Record<string, unknown>>>(schema: S) =>
   ({ as: 'json', schema, readBy: 'handler', unknown: 'named' }) as const
 const REFUSALS = { 400: ['unknown_sender', 'not_supported_by_provider'], 429: ['too_many_waiting'] } as const
 
 export const sending = {
+  message: own.post('/messages', `Sends a message of any kind, or up to ${BATCH_MAX} of them.`, {
+    details:
+      'Answers with the message, as it is read by its id; of several with the result of each, since one that is refused ' +
+      'harms no other. Unknown fields are refused. It leaves from the sender that it names, or from the default sender of ' +
+      'the account; a template names one.',
+    takesRoom: 'handler',
+    idempotent: true,
+    headers,
+    body: { as: 'json', schema: z.union([newMessage, newMessages]), readBy: 'handler', limit: BATCH_LIMIT_BYTES },
+    answers: { 202: z.union([doneWith(sentMessageSchema), doneWith(z.array(batchResultSchema))]) },
+    errors: { ...REFUSALS, 409: ['outside_window'] },
+    examples: [
+      ...ownMessages.map((each, index) => ({
+        ...each,
+        headers: { 'Idempotency-Key': `order-78-${index}` },
+        says: 'queued',
+      })),
+      {
+        name: 'Several',
+        body: { messages: ownMessages.map(({ body }) => body) },
+        answer: {
+          status: true,
+          message: 'queued',
+          data: ownMessages.map((_each, index) => ({ index, id: `msg_1_01M7WMESZP60D32VY8E5FM00E${index}` })),
+        },
+      },
+    ],
+  }),
   service: one.post('/sendservicemessages/sendmessages', 'Sends any message but a template.', {
     details:
       'It leaves from the sender that it names, or from the default sender of the account. Outside of the 24 hours after ' +
