@@ -73,6 +73,8 @@ export const endpointDelayedKey = (endpoint: string): string =>
 
 /** The time (epoch ms) in a score of the delayed jobs; the rest of the score keeps jobs of one time in their order. */
 export const delayedUntil = (score: string): number => Number(score) / 4_096
+/** The least score of a job that is due then. */
+export const delayedScore = (ms: number): number => ms * 4_096
 
 /**
  * Prefix of the keys of the intake queue: BullMQ's own default, so that a client in any language needs no configuration. The name of

@@ -93,9 +93,12 @@ export const messageSchema = z
   .discriminatedUnion('direction', [sentMessageSchema, receivedMessageSchema])
   .meta({ id: 'Message' })
 
+/** A message that was accepted to be sent, as lists have it. */
+export const listedSentSchema = sentMessageSchema.omit({ waits: true, history: true })
+
 /** A message as lists have it: what takes more to find out is only on a single one. */
 export const listedMessageSchema = z.discriminatedUnion('direction', [
-  sentMessageSchema.omit({ waits: true, history: true }),
+  listedSentSchema,
   receivedMessageSchema.omit({ waits: true, history: true }),
 ])
 export type ListedMessage = z.infer<typeof listedMessageSchema>

@@ -137,7 +137,8 @@ const CURSOR = /^(\d{1,16})(?:\.(.+))?$/s
 
 const written = ({ at, id }: Position): string => (id === '' ? String(at) : `${at}.${id}`)
 
-function readPosition(cursor: string): Position {
+/** The position in a cursor that `pageOfAll` gave; 400 for another text. */
+export function readPosition(cursor: string): Position {
   const [, at, id = ''] = CURSOR.exec(cursor) ?? []
   if (at === undefined) throw badCursor()
   return { at: Number(at), id }

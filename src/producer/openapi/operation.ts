@@ -80,7 +80,8 @@ function paramsOf({
 /** Numbers in a path or a query are text on the way and numbers in the description. */
 function shownAs(value: string, schema: z.ZodType): string | number {
   const { data } = schema.safeParse(value)
-  return typeof data === 'number' ? data : value
+  // A time is read as a number too, and stays a text here.
+  return String(data) === value && typeof data === 'number' ? data : value
 }
 
 function bodyOf(spec: RouteSpec, id: string, names: SchemaNames): ZodOpenApiRequestBodyObject | undefined {

@@ -31,6 +31,7 @@ import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
 import { type ReadDeps, readHandlers } from './read-handlers.ts'
 import { type RequeueDeps, requeueHandlers } from './requeue-handlers.ts'
 import { lookups, messages } from './routes.ts'
+import { scheduledHandlers } from './scheduled-handlers.ts'
 
 interface MessageDeps {
   redis: Redis
@@ -105,6 +106,7 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
       return shows('queued again', await documentOf(call))
     },
 
+    ...scheduledHandlers(deps),
     ...requeueHandlers(deps),
     ...mediaHandlers(deps),
     ...readHandlers(deps),

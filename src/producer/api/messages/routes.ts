@@ -1,8 +1,14 @@
 // Messages: listed, shown, cancelled, and requeued one by one or many at a time; and the lookups of the older interface.
 import { z } from 'zod'
+import { campaignDocumentSchema } from '../../../campaigns/commands/campaign-document.ts'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { RECIPIENT_LENGTH_MAX } from '../../../kernel/recipient.ts'
-import { deliverySchema, listedMessageSchema, messageSchema } from '../../../messages/lookup/message-schema.ts'
+import {
+  deliverySchema,
+  listedMessageSchema,
+  listedSentSchema,
+  messageSchema,
+} from '../../../messages/lookup/message-schema.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { messageClassSchema } from '../../../model/messages/content.ts'
 import { STATES } from '../../../model/messages/lifecycle.ts'
@@ -39,6 +45,19 @@ const listQuery = filterOf(STATES, {
 })
 const requeueBody = filterOf(REQUEUE_STATES, { all: z.boolean().default(false), dry_run: z.boolean().default(false) })
 
+const scheduledQuery = z.strictObject({
+  sender: textUpTo(255).optional(),
+  since: timeField.optional().describe('Only what leaves at or after this time.'),
+  until: timeField.optional().describe('Only what leaves before this time.'),
+  limit: pageFields.limit,
+  cursor: textUpTo(100).optional(),
+})
+const at = z.iso.datetime().describe('When it is to leave.')
+const scheduledSchema = z.discriminatedUnion('kind', [
+  named('ScheduledMessage', { kind: z.literal('message'), at, message: listedSentSchema }),
+  named('ScheduledCampaign', { kind: z.literal('campaign'), at, campaign: campaignDocumentSchema }),
+])
+
 /** Matching messages that cannot be sent again: without content, of a campaign that is over, with an unreadable record. */
 const blocked = {
   without_content: count,
@@ -63,6 +82,15 @@ export const messages = {
     answers: page(listedMessageSchema),
     errors: { 400: ['unknown_sender'] },
     examples: [{ query: { to: '+447700900123', limit: '1' } }],
+  }),
+  scheduled: look.get('/scheduled', 'Lists what is to leave later, the next first: messages and campaigns.', {
+    details:
+      'Messages with a `send_at` to come, and campaigns that are scheduled. A page may have fewer entries than asked for and ' +
+      'still a cursor: messages that wait to be tried again are passed over.',
+    query: scheduledQuery,
+    answers: page(scheduledSchema),
+    errors: { 400: ['unknown_sender'] },
+    examples: [{ query: { until: '2126-11-22T00:00:00Z', limit: '10' } }],
   }),
   // Before the routes with an id, which would take its address.
   requeueMany: send.post(
