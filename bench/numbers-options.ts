@@ -16,6 +16,8 @@ export const NUMBERS_HELP = `of numbers:
   --tls <how>          none, h1 or h2 (default none)
   --busy <n>           processes beside it that compute all the time (default 0)
   --redis-late-ms <n>  each answer of Redis comes so many ms later (default 0)
+  --warm-up <n>        seconds that each contender sends before it is measured (default 15): a process is at its best
+                       only when what it runs again and again is compiled, which takes a large one some 40 s
                        all of these with --seconds 30 and --workers 1 if not given`
 
 export const NUMBERS_RULES = {
@@ -28,6 +30,7 @@ export const NUMBERS_RULES = {
   tls: { type: 'string', default: 'none' },
   busy: { type: 'string', default: '0' },
   'redis-late-ms': { type: 'string', default: '0' },
+  'warm-up': { type: 'string' },
 } as const
 
 export const NUMBERS_SHAPE = {
@@ -40,19 +43,22 @@ export const NUMBERS_SHAPE = {
   tls: z.enum(['none', 'h1', 'h2']),
   busy: typedWholeNumber(0, 64),
   'redis-late-ms': typedWholeNumber(0, 10_000),
+  'warm-up': typedNumber(1, 3_600).optional(),
 }
 
 const numbersSchema = z.object(NUMBERS_SHAPE)
 
 /** As scenarios read it. */
-export type Many = Omit<z.infer<typeof numbersSchema>, 'answer-ms' | 'wa-id' | 'redis-late-ms'> & {
+export type Many = Omit<z.infer<typeof numbersSchema>, 'answer-ms' | 'wa-id' | 'redis-late-ms' | 'warm-up'> & {
   answer: z.infer<typeof numbersSchema>['answer-ms']
   waId: z.infer<typeof numbersSchema>['wa-id']
   redisLateMs: number
+  /** Seconds; undefined: as usual. */
+  warmUp: number | undefined
   workers: number
 }
 
 export function manyOf(asked: z.infer<typeof numbersSchema>, workers = 1): Many {
-  const { 'answer-ms': answer, 'wa-id': waId, 'redis-late-ms': redisLateMs, ...rest } = asked
-  return { ...rest, answer, waId, redisLateMs, workers }
+  const { 'answer-ms': answer, 'wa-id': waId, 'redis-late-ms': redisLateMs, 'warm-up': warmUp, ...rest } = asked
+  return { ...rest, answer, waId, redisLateMs, warmUp, workers }
 }

@@ -179,7 +179,8 @@ async function measure(
 }
 
 const passed = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-const warmUpMs = ({ short }: Bench): number => (short ? SHORT_WARM_UP_MS : WARM_UP_MS)
+const warmUpMs = ({ short, many: { warmUp } }: Bench): number =>
+  warmUp === undefined ? (short ? SHORT_WARM_UP_MS : WARM_UP_MS) : warmUp * 1_000
 const secondsOf = ({ short, givenSeconds }: Bench): number => givenSeconds ?? (short ? SHORT_SECONDS : SECONDS)
 
 /** Messages of each number's backlog. */

@@ -1,7 +1,7 @@
 // The Cloud API wire: WhatsApp's own Graph API. Delivery is reported by signed webhooks (see cloud-webhook.ts),
 // which bring back our id in the opaque field of the request, so that an unanswered send is settled by evidence.
 
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { isUserId } from '../kernel/recipient.ts'
 import type { Content } from '../model/messages/content.ts'
 import { withFiles } from '../model/messages/content-files.ts'
@@ -125,11 +125,14 @@ const SHAPE = /^v1\.(msg_\d+_[0-9A-Z]{26})\.([0-9A-Z]+)\.([\w-]{16})$/
  * verify: webhooks bring back what was sent days ago.
  */
 export function createOpaqueIds(secretKeys: readonly string[]) {
-  const keys = secretKeys.map((each) => Buffer.from(hkdfSync('sha256', each, '', 'laneway opaque id', 32)))
+  // Every message is signed: with the bytes of a key instead of a key object that takes 1.4 times as long.
+  const keys = secretKeys.map((each) =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', each, '', 'laneway opaque id', 32))),
+  )
   const [first] = keys
   if (first === undefined) throw new Error('opaque ids without a key')
-  // As text at once: a Buffer of it first takes 1.6 times as long, and every message is signed.
-  const hmac = (key: Buffer, text: string): string =>
+  // As text at once: a Buffer of it first takes 1.6 times as long.
+  const hmac = (key: KeyObject, text: string): string =>
     createHmac('sha256', key).update(text).digest('base64url').slice(0, HMAC_CHARACTERS)
 
   return {
