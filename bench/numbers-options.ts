@@ -54,7 +54,7 @@ export type Many = Omit<z.infer<typeof numbersSchema>, 'answer-ms' | 'wa-id' | '
   waId: z.infer<typeof numbersSchema>['wa-id']
   redisLateMs: number
   /** Seconds; undefined: as usual. */
-  warmUp: number | undefined
+  warmUp?: number | undefined
   workers: number
 }
 

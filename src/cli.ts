@@ -1,4 +1,6 @@
 // The command line: `npm run cli -- <noun> <verb>`.
+import './kernel/without-debug.ts'
+
 import { runCommandLine } from './cli/program.ts'
 
 // Node looks sources up only when an error is printed: a part does not, as it asks for stacks that nobody reads.

@@ -4,7 +4,6 @@
 // Message text, phone numbers and secrets never go into it: callers log ids, codes and counts, and of an error only the safe
 // parts are written.
 import { writeSync } from 'node:fs'
-import debug from 'debug'
 import { pino } from 'pino'
 import type { Config } from './config.ts'
 import { traceOfLog } from './tracing.ts'
@@ -20,8 +19,6 @@ export type Log = pino.Logger
 
 /** A log for one process. Lines carry `part`, so that several processes can share one output. */
 export function createLog(config: Pick<Config, 'logLevel'>, part: string): Log {
-  // With DEBUG set, libraries would print what they send to Redis, numbers and texts included.
-  debug.disable()
   const timestamp = pino.stdTimeFunctions.isoTime
   const serializers = { err: loggedError }
   const options = { level: config.logLevel, base: { part }, timestamp, serializers, mixin: traceOfLog }

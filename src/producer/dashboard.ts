@@ -3,6 +3,7 @@
 // every message is accounted for; pause, resume and requeue are commands of their own.
 import type { RequestHandler } from 'express'
 import express from 'express'
+import { MissingPackageError, withPackages } from '../kernel/optional-packages.ts'
 import { OPERATOR } from '../model/accounts/permissions.ts'
 import { ACCOUNT_HEADER } from './acting-account.ts'
 import { authorise } from './authorise.ts'
@@ -32,7 +33,10 @@ const SHOWN = new RegExp(
 export function createDashboard(gate: Gate): RequestHandler {
   // Loaded for the first who may see it: it adds to every start, and most producers never show it.
   let board: Promise<RequestHandler> | undefined
-  const load = async (): Promise<RequestHandler> => (await import('./dashboard-board.ts')).createBoard(gate.redis)
+  const load = async (): Promise<RequestHandler> => {
+    const { createBoard } = await withPackages('The raw queues', '@bull-board/', () => import('./dashboard-board.ts'))
+    return createBoard(gate.redis)
+  }
 
   const router = express.Router()
   router.use((request, _response, next) => {
@@ -54,7 +58,10 @@ export function createDashboard(gate: Gate): RequestHandler {
     // The visibility guard reads it: an operator that names no account gets all lanes.
     request.headers[ACCOUNT_HEADER] = String(caller.account)
     board ??= load()
-    return (await board)(request, response, next)
+    const handler = await board.catch((error: unknown) => {
+      throw error instanceof MissingPackageError ? new ApiError(501, 'not_installed', error.message) : error
+    })
+    return handler(request, response, next)
   })
   return router
 }

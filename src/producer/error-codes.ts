@@ -129,6 +129,9 @@ export const ERRORS = {
     flow_unanswered: 'The server of the account gave no answer that a flow can use.',
     not_marked_read: 'WhatsApp did not mark it: WhatsApp answered: a parameter is not valid (code 100).',
   },
+  501: {
+    not_installed: 'The raw queues need packages that are not installed: npm install @bull-board/api@9.10.1.',
+  },
   503: {
     unavailable: 'The service cannot reach its storage right now. Try again in a few seconds.',
     overloaded: 'Too much is being sent at the moment. Try again in a few seconds.',

@@ -1,4 +1,6 @@
 // The producer as a process of its own.
+import '../kernel/without-debug.ts'
+
 import { runPart } from './run-part.ts'
 
 // Loaded once the settings are known to be good, which is what a start mostly fails for.

@@ -18,6 +18,7 @@ const FOR_THE_TERMINAL: ReadonlySet<string> = new Set([
   'ConfigError',
   'DataKeyError',
   'ListenError',
+  'MissingPackageError',
   'NewerLayoutError',
   'SecretKeyError',
   'StartError',

@@ -106,6 +106,13 @@ test('a session of an account is refused, one of an operator is accepted, and an
   expect(await statusWith({ cookie: `laneway_session=${'A'.repeat(43)}` })).toBe(401)
 })
 
+test('the page comes with its script', async () => {
+  const page = await (await fetch(`${service.url}/dashboard/`, { headers: session })).text()
+  const script = /src="([^"]+\.js)"/.exec(page)?.[1] ?? ''
+  const answer = await fetch(new URL(script, `${service.url}/dashboard/`), { headers: session })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('javascript')])
+})
+
 test('a page of another site gets nothing with the cookie', async () => {
   const headers = { ...session, 'sec-fetch-site': 'cross-site' }
   expect((await fetch(`${service.url}/dashboard/api/queues`, { headers })).status).toBe(403)

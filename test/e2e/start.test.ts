@@ -64,6 +64,8 @@ function installBare(): void {
   }
 }
 
+const optionalSchema = z.object({ optionalDependencies: z.record(z.string(), z.string()) })
+
 /** Files of one folder, or of the trash, as [id, folder]. */
 async function files(
   query: string,
@@ -239,7 +241,19 @@ test('of several starts on one data folder one runs, whatever an old one left, a
   expect(existsSync(demoFile(folder.dataDir))).toBe(true)
 })
 
-test('everything works with the production dependencies only', async () => {
+test('a start with a bucket says what to install where that is not there', async () => {
+  const env = { LANEWAY_FILES_URL: 's3://files/laneway?endpoint=http://127.0.0.1:9' }
+  const started = launchLaneway(join(folder.dataDir, 'bucket'), env, [
+    process.execPath,
+    join(bare, 'dist/demo/start.js'),
+  ])
+  expect(await started.ended).toEqual({ code: 1, signal: null })
+  expect(started.stderr()).toMatch(
+    /^Files in a bucket \(LANEWAY_FILES_URL\) need .*: npm install @aws-sdk\/\S+@\d.*\.$/m,
+  )
+})
+
+test('everything works with the production dependencies only, and the raw queues say what to install', async () => {
   const signIn = await fetch(`${demo.base_url}/console/session`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: demo.base_url },
@@ -250,14 +264,12 @@ test('everything works with the production dependencies only', async () => {
     const answer = await fetch(`${demo.base_url}${path}`, { headers: { cookie } })
     return [answer.status, await answer.text()]
   }
-  const [status, page] = await look('/dashboard/')
-  expect({ status, page }).toMatchObject({ status: 200, page: expect.stringContaining('<div id="root"') })
-  const script = /src="([^"]+\.js)"/.exec(page)?.[1] ?? ''
-  expect(await look(new URL(script, `${demo.base_url}/dashboard/`).pathname)).toMatchObject([200, expect.anything()])
-  expect(await look('/dashboard/api/queues?page=1&jobsPerPage=10')).toMatchObject([
-    200,
-    expect.stringContaining('lane'),
-  ])
+  const [status, refusal] = await look('/dashboard/')
+  const { optionalDependencies } = optionalSchema.parse(JSON.parse(readFileSync('package.json', 'utf8')))
+  const board = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('@bull-board/'))
+  const packages = board.map(([name, version]) => `${name}@${version}`).join(' ')
+  const message = `The raw queues need packages that are not installed: npm install ${packages}.`
+  expect([status, JSON.parse(refusal)]).toMatchObject([501, { message, error: { code: 'not_installed' } }])
   expect(await look('/console')).toMatchObject([200, expect.stringContaining('<script')])
   expect(await look('/docs')).toMatchObject([200, expect.anything()])
   const gallery = `${demo.base_url}/${GALLERY}/files?folder_id[a][b]=1`
