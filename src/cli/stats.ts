@@ -10,7 +10,7 @@ import { type History, readStats } from '../telemetry/store/history.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, sparkline } from './print.ts'
 import { senderNamed } from './session.ts'
-import { duration, laneId, senderName } from './values.ts'
+import { instant, laneId, senderName } from './values.ts'
 import { option, type Verb, verb } from './verb.ts'
 
 const WEEK_MS = 7 * 24 * HOUR_MS
@@ -26,7 +26,7 @@ export const verbs: readonly Verb[] = [
     values: {
       lane: option(laneId.optional(), 'id', 'only this lane; without it the whole installation'),
       sender: option(senderName.optional(), 'sender', 'the lane of this sender, by its number, name or id'),
-      since: option(duration.default(HOUR_MS), 'duration', 'how far back, such as 30m, 24h or 7d; 1h without it'),
+      since: option(instant.optional(), 'time', 'from when on, at most a week ago, such as 24h; 1h if not given'),
     },
     check({ lane, sender }, wrong) {
       if (lane !== undefined && sender !== undefined) wrong('sender', 'give either a lane or a sender')
@@ -34,7 +34,8 @@ export const verbs: readonly Verb[] = [
     async run({ lane, sender, since }, { redis }) {
       const of = await laneNamed(redis, lane, sender)
       const nowMs = Date.now()
-      const history = await readStats(redis, [of ?? WHOLE], { sinceMs: nowMs - Math.min(since, WEEK_MS), nowMs })
+      const sinceMs = Math.max(since ?? nowMs - HOUR_MS, nowMs - WEEK_MS)
+      const history = await readStats(redis, [of ?? WHOLE], { sinceMs, nowMs })
       return { json: documentOf(of, history), text: textOf(of, history) }
     },
   }),

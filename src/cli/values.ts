@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { PERMISSIONS, type Permission, permissionSchema } from '../accounts/credentials.ts'
 import { quoted } from '../kernel/fault.ts'
+import { parseDuration } from '../kernel/moment.ts'
 import { parseListedPerson, parsePhone } from '../kernel/recipient.ts'
-import { DAY_MS, HOUR_MS } from '../kernel/time-units.ts'
 import { isVisible } from '../kernel/visible.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../model/accounts/sender.ts'
@@ -59,23 +59,6 @@ export const numberOf = (what: string) => parser(`the number of ${what}`, wholeN
 
 export const accountId = numberOf('an account, see `accounts list`')
 
-const UNIT_MS = new Map([
-  ['s', 1_000],
-  ['m', 60_000],
-  ['h', HOUR_MS],
-  ['d', DAY_MS],
-])
-
-/** Ten years: more than any key should live, and far from the end of what a date can hold. */
-const LONGEST_MS = 3_653 * DAY_MS
-
-/** `90s`, `30m`, `1h` or `7d` in milliseconds; undefined for anything else, for zero and for more than ten years. */
-export function parseDuration(text: string): number | undefined {
-  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
-  const ms = Number(count) * (UNIT_MS.get(unit) ?? 0)
-  return ms > 0 && ms <= LONGEST_MS ? ms : undefined
-}
-
 export const duration = parser('a duration such as 90s, 30m, 1h or 7d', parseDuration)
 
 /** Any spelling of a full international number; read as its digits. */
@@ -118,11 +101,14 @@ export const rate = parser(`messages per second, from a message a minute to ${MA
   return value >= MIN_RATE && value <= MAX_RATE ? value : undefined
 })
 
-/** A time with its zone; read as epoch ms. */
-export const instant = parser('a time such as 2026-03-01T12:00:00Z', (text) => {
-  const parsed = z.iso.datetime({ offset: true }).safeParse(text)
-  return parsed.success ? Date.parse(text) : undefined
-})
+/** A time, read as epoch ms. The placeholder of such an option or argument is `time`: `verb` gives it its zone. */
+export const instant = parser(
+  'a time such as 2026-03-01T12:00:00Z, 2026-03-01T13:00, 2026-03-01, yesterday or 24h',
+  (text) => {
+    const parsed = z.iso.datetime({ offset: true }).safeParse(text)
+    return parsed.success ? Date.parse(text) : undefined
+  },
+)
 
 /** `messages:send,messages:read`; each permission once, in the order typed. */
 export const permissionList = parser(

@@ -4,6 +4,9 @@ import type { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
 import type { FileStore } from '../files/store.ts'
 import type { Config } from '../kernel/config.ts'
+import { quoted } from '../kernel/fault.ts'
+import { iso } from '../kernel/instant.ts'
+import { isZone, parseMoment } from '../kernel/moment.ts'
 import { ended } from '../kernel/refusal.ts'
 import { faultsOf } from '../kernel/zod-faults.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -96,6 +99,10 @@ export function verb<Shape extends z.ZodRawShape>(
 ): Verb {
   const { values: shape, check, run, ...usage } = declared
   const schema = z.strictObject(shape)
+  const isTime = (name: string, value: unknown): boolean =>
+    (value instanceof z.ZodType && help.get(value)?.placeholder === ' <time>') ||
+    (name === 'time' && usage.usage.includes('<time>'))
+  const times = Object.entries(schema.shape).flatMap(([name, value]) => (isTime(name, value) ? [name] : []))
   const options = Object.entries(schema.shape).flatMap(([name, value]) => {
     const shown = value instanceof z.ZodType ? help.get(value) : undefined
     if (shown === undefined || !(value instanceof z.ZodType)) return []
@@ -105,11 +112,16 @@ export function verb<Shape extends z.ZodRawShape>(
   })
   return {
     ...usage,
-    options,
+    options: times.length === 0 ? options : [...options, ZONE],
     prepare(typed, spelling) {
-      const parsed = schema.safeParse(typed)
+      const { zone, ...given } = typed
+      if (zone !== undefined && !isZone(String(zone))) {
+        throw new CliFailure(`${spelling('zone')}: expected a zone such as Europe/Berlin, got ${quoted(zone)}.`, 2)
+      }
+      const readable = withTimes(given, times, zone)
       const faults: { path: string; message: string }[] = []
-      if (!parsed.success) faults.push(...faultsOf(parsed.error, typed))
+      const parsed = schema.safeParse(readable)
+      if (!parsed.success) faults.push(...faultsOf(parsed.error, readable))
       else check?.(parsed.data, (path, message) => faults.push({ path, message }))
       if (!parsed.success || faults.length > 0) {
         throw new CliFailure(faults.map(({ path, message }) => ended(`${spelling(path)}: ${message}`)).join(' '), 2)
@@ -121,4 +133,25 @@ export function verb<Shape extends z.ZodRawShape>(
       }
     },
   }
+}
+
+/** Of every verb that takes times. */
+const ZONE: ShownOption = {
+  flags: '--zone <zone>',
+  meaning: 'zone of times without one, such as Europe/Berlin; that of this machine if not given',
+  isRequired: false,
+}
+
+/** The same with times as ISO 8601 has them. A text that is no time stays, and is refused by its schema. */
+function withTimes(given: Record<string, unknown>, names: readonly string[], zone: unknown): Record<string, unknown> {
+  const at = {
+    nowMs: Date.now(),
+    zone: typeof zone === 'string' ? zone : new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  }
+  const read = names.flatMap((name) => {
+    const text = given[name]
+    const ms = typeof text === 'string' ? parseMoment(text, at) : undefined
+    return ms === undefined ? [] : [[name, iso(ms)] as const]
+  })
+  return { ...given, ...Object.fromEntries(read) }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseDuration } from '../../src/cli/values.ts'
+import { parseDuration } from '../../src/kernel/moment.ts'
 
 test.each([
   ['90s', 90_000],
