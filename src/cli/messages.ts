@@ -1,4 +1,4 @@
-// messages: show, list, cancel, requeue. One message and everything that happened to it.
+// messages: show, list, send, cancel, requeue. One message and everything that happened to it.
 import { z } from 'zod'
 import { keptAccounts } from '../accounts/accounts.ts'
 import { sendersNamed } from '../accounts/named-senders.ts'
@@ -23,6 +23,7 @@ import type { ListSettings } from '../recipients/unclaimed-message.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
+import { sendVerb } from './send.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
 import { noneWithCampaignId } from './unknown-campaign.ts'
 import { findBy, instant, nameUpTo, oneOf, person, requeueValues } from './values.ts'
@@ -106,6 +107,7 @@ export const verbs: readonly Verb[] = [
       }
     },
   }),
+  sendVerb,
   verb({
     usage: 'cancel <id>',
     act: 'message.cancel',

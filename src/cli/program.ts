@@ -38,7 +38,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     load: () => import('./templates.ts'),
   },
   contacts: { summary: 'contacts, grouped by tag', load: () => import('./contacts.ts') },
-  messages: { summary: 'list, look up, cancel and requeue messages', load: () => import('./messages.ts') },
+  messages: { summary: 'send, list, look up, cancel and requeue messages', load: () => import('./messages.ts') },
   lanes: { summary: 'status of each sender: backlog, pace, pause, cooldown', load: () => import('./lanes.ts') },
   campaigns: { summary: 'one template to many people', load: () => import('./campaigns.ts') },
   events: { summary: 'endpoints that events are posted to', load: () => import('./events.ts') },

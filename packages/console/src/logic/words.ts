@@ -43,6 +43,7 @@ const ACTS: Readonly<Record<string, string>> = {
   'lane.rate': 'changed the rate of a lane',
   'lane.resume': 'resumed a lane',
   'message.cancel': 'cancelled a message',
+  'message.send': 'sent a message',
   'message.requeue': 'sent a message again',
   'messages.requeue': 'requeued messages',
   'people.opt_out': 'imported opt-outs',
