@@ -23,6 +23,7 @@ import type { ListSettings } from '../recipients/unclaimed-message.ts'
 import type { Redis } from '../redis/connect.ts'
 import { CliFailure } from './failure.ts'
 import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
+import { scheduledVerb } from './scheduled.ts'
 import { sendVerb } from './send.ts'
 import { laneQueues, noCampaign, noSender } from './session.ts'
 import { noneWithCampaignId } from './unknown-campaign.ts'
@@ -107,6 +108,7 @@ export const verbs: readonly Verb[] = [
       }
     },
   }),
+  scheduledVerb,
   sendVerb,
   verb({
     usage: 'cancel <id>',

@@ -103,7 +103,7 @@ export const rate = parser(`messages per second, from a message a minute to ${MA
 
 /** A time, read as epoch ms. The placeholder of such an option or argument is `time`: `verb` gives it its zone. */
 export const instant = parser(
-  'a time such as 2026-03-01T12:00:00Z, 2026-03-01T13:00, 2026-03-01, yesterday or 24h',
+  'a time such as 2026-03-01T12:00:00Z, 2026-03-01T13:00, 2026-03-01, yesterday, 24h (ago) or +24h',
   (text) => {
     const parsed = z.iso.datetime({ offset: true }).safeParse(text)
     return parsed.success ? Date.parse(text) : undefined

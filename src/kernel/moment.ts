@@ -1,4 +1,4 @@
-// A time as a person types it: with its zone, as a day or an hour in a zone, as a day by its name, or as so long ago. Pure.
+// A time as a person types it: with its zone, as a day or an hour in a zone, as a day by its name, or as so long ago or ahead. Pure.
 import { z } from 'zod'
 import { DAY_MS, HOUR_MS } from './time-units.ts'
 
@@ -28,7 +28,7 @@ const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?$/
 const withZone = z.iso.datetime({ offset: true })
 
 /**
- * The time in epoch ms; undefined for a text that is none. `24h` is so long ago; `yesterday`, `today`, `tomorrow` and `2026-11-27` are the
+ * The time in epoch ms; undefined for a text that is none. `24h` is so long ago, `+24h` so far ahead; `yesterday`, `today`, `tomorrow` and `2026-11-27` are the
  * first moment of that day, and `2026-11-27T09:00` is that hour, all in `zone` (an IANA name). An hour that the zone skips is the one
  * after it, one that comes twice the first of both.
  */
@@ -36,6 +36,8 @@ export function parseMoment(text: string, { nowMs, zone }: { nowMs: number; zone
   if (withZone.safeParse(text).success) return Date.parse(text)
   const ago = parseDuration(text)
   if (ago !== undefined) return nowMs - ago
+  const ahead = text.startsWith('+') ? parseDuration(text.slice(1)) : undefined
+  if (ahead !== undefined) return nowMs + ahead
   const days = DAYS.get(text)
   if (days !== undefined) {
     const [year, month, day] = wallClock(nowMs, zone)

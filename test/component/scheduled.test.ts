@@ -7,6 +7,7 @@ import { openLaneQueues } from '../../src/lanes/queues.ts'
 import type { Api } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
+import { runCli } from '../support/cli.ts'
 import type { Tenant } from '../support/service.ts'
 
 let service: CampaignService
@@ -72,6 +73,13 @@ test('messages and campaigns are in one list, the next first, each with when it 
     campaign,
   ])
   expect(idsOf(await page({ sender: tenant.partnerNumber })), 'of one sender').toEqual([later])
+
+  const cli = (...words: string[]) => runCli(['messages', 'scheduled', ...words], service.settings)
+  const account = ['--account', String(tenant.account)]
+  const typed = await cli(...account, '--until', inHours(24), '--json')
+  expect(pageSchema.shape.data.parse(JSON.parse(typed.stdout)).map(({ at }) => at)).toEqual([inHours(2), inHours(10)])
+  expect((await cli(...account)).stdout).toMatch(new RegExp(`${first}.*\n.*${campaign} .* 1 people .*\n.*${later}`))
+  expect((await cli(...account, '--sender', 'nobody')).code).toBe(1)
 
   await tenant.api.post(`/messages/${first}/cancel`)
   await service.move(campaign, 'cancel')

@@ -14,6 +14,7 @@ test.each([
   ['2026-11-27T09:00:00+05:30', 'Europe/Berlin', '2026-11-27T03:30:00.000Z'],
   ['24h', 'Europe/Berlin', '2026-11-28T12:34:56.000Z'],
   ['7d', 'UTC', '2026-11-22T12:34:56.000Z'],
+  ['+90m', 'UTC', '2026-11-29T14:04:56.000Z'],
   ['today', 'UTC', '2026-11-29T00:00:00.000Z'],
   ['yesterday', 'Europe/Berlin', '2026-11-27T23:00:00.000Z'],
   ['tomorrow', 'America/New_York', '2026-11-30T05:00:00.000Z'],
@@ -40,6 +41,9 @@ test('an hour that the zone skips is the one after it, and one that comes twice 
 test.each([
   '',
   '0h',
+  '+',
+  '+0h',
+  '-1h',
   '24',
   '24 h',
   'last week',
