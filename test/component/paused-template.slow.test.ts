@@ -4,11 +4,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { setSenderProvider } from '../../src/accounts/senders.ts'
-import { CHECK_GOOD_FOR_MS } from '../../src/people/opt-outs/check-validity.ts'
 import { stalledSince, unwatch, watch } from '../../src/providers/stalls.ts'
-import { rootKeys } from '../../src/redis/keys.ts'
 import { type CampaignService, startCampaigns, sumOf } from '../support/campaigns.ts'
 import { slowness } from '../support/machine.ts'
+import { checksValidMs } from '../support/state/checks.ts'
 import { eventually } from '../support/wait.ts'
 import { bringWebhook } from '../support/webhooks.ts'
 
@@ -55,8 +54,7 @@ test.each(['PAUSED', 'DISABLED'])('%s: two campaigns at full pace send nothing a
     expect([state, reason]).toEqual(['paused', expect.stringMatching(/^template_paused: /)])
   }
   // What is claimed leaves for as long as its check is valid: on a machine that is late the worker announces that this is longer.
-  const announced = await service.redis.get(rootKeys.slowChecks)
-  const validMs = announced === null ? CHECK_GOOD_FOR_MS : Number(announced)
+  const validMs = await checksValidMs(service.redis)
   // Long enough for a whole window of both to leave, were it not kept back.
   const waitMs = validMs + 3_500
   await eventually(async () => Date.now() - answeredAt - stalledSince(stallMark) > waitMs || undefined, 'time passes')

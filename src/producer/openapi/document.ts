@@ -74,6 +74,7 @@ const dashboard: ZodOpenApiOperationObject = {
     200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
     401: errorAnswer(401, new Set(['unauthorized'])),
     403: errorAnswer(403, new Set(['forbidden'])),
+    501: errorAnswer(501, new Set(['not_installed'])),
   },
 }
 

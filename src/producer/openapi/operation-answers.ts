@@ -35,6 +35,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   429: 'Too many of these, or too often; `Retry-After` says when to try again.',
   431: 'Too many headers, or too large ones.',
   500: 'Our own fault; the log has the cause under the request id.',
+  501: 'What it needs is not installed; the message says how to install it.',
   503: 'It cannot be done right now; `Retry-After` says when to try again.',
   507: 'There is no room for it: what is left of the disk is kept for sending.',
 }

@@ -73,7 +73,12 @@ export const sending = {
     takesRoom: 'handler',
     idempotent: true,
     headers,
-    body: { as: 'json', schema: z.union([newMessage, newMessages]), readBy: 'handler', limit: BATCH_LIMIT_BYTES },
+    body: {
+      as: 'json',
+      schema: z.union([newMessage, newMessages], { error: 'expected a message, or a list of messages' }),
+      readBy: 'handler',
+      limit: BATCH_LIMIT_BYTES,
+    },
     answers: { 202: z.union([doneWith(sentMessageSchema), doneWith(z.array(batchResultSchema))]) },
     errors: { ...REFUSALS, 409: ['outside_window'] },
     examples: [
