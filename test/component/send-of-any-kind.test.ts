@@ -1,6 +1,7 @@
 // Pins POST /messages, our own address: any kind, one or many, answered with the message itself.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { setAccountSettings } from '../../src/accounts/accounts.ts'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { startProducer } from '../../src/producer/main.ts'
 import { apiClient } from '../support/api.ts'
@@ -8,6 +9,7 @@ import { errorOf } from '../support/api-error.ts'
 import { silentLog } from '../support/app.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { loseJob } from '../support/state/lanes.ts'
+import { eventually } from '../support/wait.ts'
 
 const path = '/messages'
 const template = {
@@ -113,6 +115,19 @@ describe('one message', () => {
     expect(one.parse(theirs.json).data.id).not.toBe(mine.id)
     const foreign = await other.api.post(path, text('+491700000006', { sender: tenant.cloudNumber }))
     expect([foreign.status, errorOf(foreign).code]).toEqual([400, 'unknown_sender'])
+  })
+
+  test('to somebody who has not written is warned of, or refused where the account says so', async () => {
+    const own = await service.addTenant()
+    const body = text('+491700000008', { sender: own.cloudNumber })
+    const warned = await own.api.post(path, body)
+    expect([warned.status, warned.headers.get('x-laneway-warning')]).toEqual([202, 'outside_window'])
+    await setAccountSettings(service.redis, own.account, { outside_window: 'refuse' })
+    const refused = await eventually(async () => {
+      const answer = await own.api.post(path, body)
+      return answer.status === 202 ? undefined : answer
+    }, 'the setting is in force')
+    expect([refused.status, errorOf(refused).code]).toEqual([409, 'outside_window'])
   })
 
   test('needs a key that may send, in the header', async () => {
