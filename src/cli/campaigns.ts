@@ -1,6 +1,5 @@
 // campaigns: create, list, show, preflight, schedule, start, pause, resume, cancel; campaign-files.ts has the verbs on files.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
 import { listAccounts } from '../accounts/accounts.ts'
 import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
 import { defineCampaign } from '../campaigns/commands/create.ts'
@@ -22,7 +21,7 @@ import {
   watchVerb,
 } from './campaign-summary.ts'
 import { CliFailure } from './failure.ts'
-import { jsonPath, readJson, shownFile } from './files.ts'
+import { jsonPath, readJsonObject } from './files.ts'
 import { type Columns, listed } from './print.ts'
 import { confirm } from './session.ts'
 import { accountId, instant, nameUpTo, oneOf, someOf } from './values.ts'
@@ -70,7 +69,7 @@ export const verbs: readonly Verb[] = [
     example: 'spring.json --account 1',
     values: { file: jsonPath, account: option(accountId, 'id', 'account that owns it') },
     async run({ file, account }, context) {
-      const body = await readBody(file, context)
+      const body = await readJsonObject(file, context.stdin)
       const { deps } = await lifecycleOf(context)
       const id = await defineCampaign(deps, { account, body, idempotencyKey: undefined })
       return shown(context.redis, id)
@@ -195,12 +194,6 @@ async function latestOf(redis: Redis, account: number | undefined, states: reado
   for (const { id } of await listAccounts(redis)) all.push(...(await describeCampaigns(redis, id, page)))
   // Ids of one moment have an order as well, and the times of all have one form.
   return all.sort((one, other) => (one.created_at < other.created_at ? 1 : -1)).slice(0, LISTED)
-}
-
-async function readBody(file: string, { stdin }: CommandContext): Promise<Record<string, unknown>> {
-  const body = z.record(z.string(), z.unknown()).safeParse(await readJson(file, stdin))
-  if (body.success) return body.data
-  throw new CliFailure(`${shownFile(file)}: expected a JSON object, got something else.`)
 }
 
 /**

@@ -42,6 +42,13 @@ export async function readJson(path: string, stdin: Readable): Promise<unknown> 
   }
 }
 
+/** The same, of a JSON object. */
+export async function readJsonObject(path: string, stdin: Readable): Promise<Record<string, unknown>> {
+  const read = z.record(z.string(), z.unknown()).safeParse(await readJson(path, stdin))
+  if (read.success) return read.data
+  throw new CliFailure(`${shownFile(path)}: expected a JSON object, got something else.`)
+}
+
 /** Writes lines into a file that only its owner can read: they hold numbers of people. */
 export async function writePrivate(path: string, lines: AsyncIterable<string | Buffer> | Readable): Promise<void> {
   await pipeline(Readable.from(lines), createWriteStream(path, { mode: 0o600 })).catch((error: unknown) => {

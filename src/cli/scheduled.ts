@@ -12,10 +12,11 @@ const COLUMNS: Columns<Scheduled> = {
   AT: ({ at }) => clockTime(at),
   WHAT: (entry) => (entry.kind === 'message' ? entry.message.id : entry.campaign.id),
   SENDER: (entry) => (entry.kind === 'message' ? entry.message.sender : entry.campaign.sender),
-  TO: (entry) =>
-    entry.kind === 'message' ? entry.message.to : `${entry.campaign.preflight?.recipients ?? 'several'} people`,
+  TO: (entry) => (entry.kind === 'message' ? entry.message.to : peopleOf(entry.campaign.preflight?.recipients)),
   NAME: (entry) => (entry.kind === 'message' ? entry.message.kind : entry.campaign.name),
 }
+
+const peopleOf = (count: number | undefined): string => (count === 1 ? '1 person' : `${count ?? 'several'} people`)
 
 export const scheduledVerb = verb({
   usage: 'scheduled',

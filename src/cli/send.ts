@@ -1,7 +1,7 @@
 // messages send: one message of any kind, as POST /messages takes it.
 import { z } from 'zod'
-import { CliFailure } from './failure.ts'
-import { jsonPath, readJson, shownFile } from './files.ts'
+import { iso } from '../kernel/instant.ts'
+import { jsonPath, readJsonObject } from './files.ts'
 import { laneQueues } from './session.ts'
 import { accountId, instant, nameUpTo, senderName } from './values.ts'
 import { type CommandContext, option, verb } from './verb.ts'
@@ -56,13 +56,11 @@ async function bodyOf(
   { to, text, sender, sendAt, body }: Typed,
   { stdin }: CommandContext,
 ): Promise<Record<string, unknown>> {
-  const inFile =
-    body === undefined ? undefined : z.record(z.string(), z.unknown()).safeParse(await readJson(body, stdin))
-  if (inFile?.success === false) throw new CliFailure(`${shownFile(body ?? '')}: expected a JSON object.`)
+  const inFile = body === undefined ? undefined : await readJsonObject(body, stdin)
   return {
-    ...(inFile?.data ?? { type: 'text', text: { body: text } }),
+    ...(inFile ?? { type: 'text', text: { body: text } }),
     ...(to !== undefined && { to }),
     ...(sender !== undefined && { sender }),
-    ...(sendAt !== undefined && { send_at: new Date(sendAt).toISOString() }),
+    ...(sendAt !== undefined && { send_at: iso(sendAt) }),
   }
 }

@@ -1,4 +1,5 @@
 // Sending: service messages, template messages, batches of both.
+import { isObject } from '../../../kernel/fault.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { acceptBatch, type BatchRequest } from '../../../messages/accept/accept-batch.ts'
 import { type AcceptDeps, acceptMessage } from '../../../messages/accept/accept-message.ts'
@@ -72,10 +73,7 @@ const warned = (warning: string | undefined): Readonly<Record<string, string>> =
 /** The same for each message of a batch that is an object; what is none is refused as it is. */
 function withOnlyValuesInEach({ messages, ...rest }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const filled = Array.isArray(messages)
-    ? messages.map((each: unknown) => (isObject(each) ? withOnlyValues(each) : each))
+    ? messages.map((each: unknown) => (isObject(each) && !Array.isArray(each) ? withOnlyValues(each) : each))
     : messages
   return { ...rest, messages: filled }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
