@@ -16,8 +16,8 @@ export const NUMBERS_HELP = `of numbers:
   --tls <how>          none, h1 or h2 (default none)
   --busy <n>           processes beside it that compute all the time (default 0)
   --redis-late-ms <n>  each answer of Redis comes so many ms later (default 0)
-  --warm-up <n>        seconds that each contender sends before it is measured (default 15): a process is at its best
-                       only when what it runs again and again is compiled, which takes a large one some 40 s
+  --warm-up <n>        seconds that each contender sends before it is measured (default 15, with --short 5): its code is
+                       still being compiled until then, and for longer
                        all of these with --seconds 30 and --workers 1 if not given`
 
 export const NUMBERS_RULES = {

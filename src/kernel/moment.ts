@@ -28,7 +28,7 @@ const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?$/
 const withZone = z.iso.datetime({ offset: true })
 
 /**
- * The time in epoch ms; undefined for a text that is none. `24h` is so long ago, `+24h` so far ahead; `yesterday`, `today`, `tomorrow` and `2026-11-27` are the
+ * The time in epoch ms; undefined for a text that is none. `24h` is 24 hours ago, `+24h` in 24 hours; `yesterday`, `today`, `tomorrow` and `2026-11-27` are the
  * first moment of that day, and `2026-11-27T09:00` is that hour, all in `zone` (an IANA name). An hour that the zone skips is the one
  * after it, one that comes twice the first of both.
  */

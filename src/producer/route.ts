@@ -112,7 +112,7 @@ export interface RouteSpec {
    * Takes keys that are for some senders only; the handler checks the sender. All other routes refuse such keys.
    */
   forSenders?: true
-  /** Refused while the reserve of disk or memory is touched, see reserve.ts; `handler`: where its handler finds that much is sent. */
+  /** Refused while the reserve of disk or memory is touched, see reserve.ts; `handler`: its handler calls `assertRoom` where it applies. */
   takesRoom?: true | 'handler'
   /**
    * The name of the act in the audit log, such as `lane.pause`. Its target is the last parameter of the path, or the `id` in
@@ -182,7 +182,7 @@ export interface RequestContext<
   origin: () => string
   /** Whether the account wants no unknown fields at the addresses of the older interface either. */
   refusesUnknownFields: () => Promise<boolean>
-  /** Rejects while the reserve of disk or memory is touched, see reserve.ts: of a route whose handler says what takes room. */
+  /** Rejects while the reserve of disk or memory is touched, for routes with `takesRoom: 'handler'`. */
   assertRoom: () => Promise<void>
   /** The network address of the client, see gate.ts. */
   peer: () => string

@@ -42,7 +42,7 @@ export interface SendRequest {
   unknownFields: UnknownFieldsRule
   /** The client's own key for this request; a repeat with it makes no second message. */
   idempotencyKey: string | undefined
-  /** Where else that key may be in use already: at an address that takes messages of all kinds, it is one for all of them. */
+  /** At an address that takes all kinds, a key is good for one request of any kind; else for one of this kind. */
   keyedAs?: 'message'
   /** The only senders that the key is for; none: all. */
   senders?: readonly number[] | undefined

@@ -176,7 +176,7 @@ export type SendKind = 'service' | 'template'
 /** Which of the two a body is that may be either. */
 export const sendKindOf = (body: unknown): SendKind => (valueAt(body, ['type']) === 'template' ? 'template' : 'service')
 
-/** The body with the two fields of the older interface that have one value each: our own address does not ask for them. */
+/** Adds the two fields that have only one value, which our own address does not require. */
 export const withOnlyValues = (body: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
   ...{ recipient_type: 'individual', messaging_product: 'chatapp' },
   ...body,

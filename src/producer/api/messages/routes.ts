@@ -83,10 +83,10 @@ export const messages = {
     errors: { 400: ['unknown_sender'] },
     examples: [{ query: { to: '+447700900123', limit: '1' } }],
   }),
-  scheduled: look.get('/scheduled', 'Lists what is to leave later, the next first: messages and campaigns.', {
+  scheduled: look.get('/scheduled', 'Lists scheduled messages and campaigns, the next first.', {
     details:
-      'Messages with a `send_at` to come, and campaigns that are scheduled. A page may have fewer entries than asked for and ' +
-      'still a cursor: messages that wait to be tried again are passed over.',
+      'Messages with a `send_at` in the future, and scheduled campaigns. A page may be short and still have a cursor: messages ' +
+      'that wait for another try are left out.',
     query: scheduledQuery,
     answers: page(scheduledSchema),
     errors: { 400: ['unknown_sender'] },

@@ -61,7 +61,7 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log; config: ListSetting
 
 type SendHeaders = Pick<ContextOf<typeof sending.service>, 'headers'>
 
-/** What of the headers a send is repeated and traced by. */
+/** The idempotency key and the trace of a send, from its headers. */
 const keyed = ({ headers: { 'Idempotency-Key': idempotencyKey, traceparent } }: SendHeaders) => ({
   idempotencyKey,
   traceparent,
@@ -70,7 +70,7 @@ const keyed = ({ headers: { 'Idempotency-Key': idempotencyKey, traceparent } }: 
 const warned = (warning: string | undefined): Readonly<Record<string, string>> =>
   warning === undefined ? {} : { [WARNING]: warning }
 
-/** The same for each message of a batch that is an object; what is none is refused as it is. */
+/** The same for each message of a list. An item that is no object stays, and is refused. */
 function withOnlyValuesInEach({ messages, ...rest }: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const filled = Array.isArray(messages)
     ? messages.map((each: unknown) => (isObject(each) && !Array.isArray(each) ? withOnlyValues(each) : each))

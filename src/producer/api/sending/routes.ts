@@ -39,7 +39,7 @@ const serviceMessage = z.discriminatedUnion('type', kinds).meta({ id: 'ServiceMe
 const templateMessage = templateEnvelopeSchema.extend(templateMessageContent.shape).meta({ id: 'TemplateMessage' })
 const anyMessage = z.discriminatedUnion('type', [...kinds, templateMessage]).meta({ id: 'BatchMessage' })
 
-/** What has only one value need not be there at our own address. */
+/** Fields with only one value, which our own address does not require. */
 const ONLY_VALUES = { recipient_type: true, messaging_product: true } as const
 const newMessage = z
   .discriminatedUnion('type', [
@@ -67,9 +67,9 @@ const REFUSALS = { 400: ['unknown_sender', 'not_supported_by_provider'], 429: ['
 export const sending = {
   message: own.post('/messages', `Sends a message of any kind, or up to ${BATCH_MAX} of them.`, {
     details:
-      'Answers with the message, as it is read by its id; of several with the result of each, since one that is refused ' +
-      'harms no other. Unknown fields are refused. It leaves from the sender that it names, or from the default sender of ' +
-      'the account; a template names one.',
+      'Answers with the message, as `GET /messages/{id}` shows it; for several, with the result of each: one that is refused ' +
+      'does not affect the others. Unknown fields are refused. A message leaves from the sender that it names, or from the ' +
+      'default sender of the account; a template must name one.',
     takesRoom: 'handler',
     idempotent: true,
     headers,
