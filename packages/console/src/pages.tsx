@@ -22,6 +22,7 @@ import { Overview } from './pages/overview.tsx'
 import { Person } from './pages/person.tsx'
 import { Portfolios } from './pages/portfolios.tsx'
 import { ProviderNotices } from './pages/provider-notices.tsx'
+import { ScheduledPage } from './pages/scheduled.tsx'
 import { Senders } from './pages/senders.tsx'
 import { Start } from './pages/start.tsx'
 import { Templates } from './pages/templates.tsx'
@@ -61,6 +62,7 @@ export const PAGES: readonly (readonly Row[])[] = [
     ['/campaigns', 'viewMessages', () => <Campaigns />, 'Campaigns'],
     ['/campaigns/new', 'bulkSend', () => <NewCampaign key={queryOf('from')} />],
     [/^\/campaigns\/([^/]{1,60})$/, ANYBODY, (id) => <CampaignPage key={id} id={id} />],
+    ['/scheduled', 'viewMessages', () => <ScheduledPage />, 'Scheduled'],
     ['/start', 'send', () => <Start />, 'Send a message'],
   ],
   [

@@ -6,12 +6,11 @@ import { ledgerOf, uncertainText } from '../logic/ledger.ts'
 import { shareText, spanText } from '../logic/numbers.ts'
 import { SHARE_COLUMNS } from '../logic/share-columns.ts'
 import { reasonText } from '../logic/words.ts'
-import { Field } from '../parts/fields.tsx'
+import { Filter } from '../parts/filter.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { CampaignState, Said } from '../parts/text.tsx'
-import { addressOf } from '../state/http.ts'
-import { go, place } from '../state/router.ts'
+import { place } from '../state/router.ts'
 import { may } from '../state/session.ts'
 
 const EVERY_MS = 5_000
@@ -27,10 +26,9 @@ export function Campaigns() {
   return (
     <Page title="Campaigns" actions={actions}>
       <search class="filters">
-        <Field
+        <Filter
+          name="state"
           label="State"
-          value={state}
-          onValue={(chosen) => go(addressOf('/console/campaigns', { state: chosen }))}
           options={[['', 'any'], ...CAMPAIGN_STATES.map((each) => [each, each] as const)]}
         />
       </search>

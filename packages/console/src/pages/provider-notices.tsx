@@ -3,13 +3,13 @@ import type { NoticeDocument as Notice } from '../../../../src/model/notice.ts'
 import { ACCOUNT_UPDATE_FIELDS } from '../../../../src/providers/account-updates.ts'
 import { counted } from '../logic/numbers.ts'
 import { noticeTone } from '../logic/words.ts'
-import { Field } from '../parts/fields.tsx'
+import { Filter } from '../parts/filter.tsx'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Badge, LaneLink, Text, words } from '../parts/text.tsx'
-import { actingFor, addressOf, isOperator } from '../state/http.ts'
+import { actingFor, isOperator } from '../state/http.ts'
 import { snapshot } from '../state/live.ts'
-import { go, place } from '../state/router.ts'
+import { place } from '../state/router.ts'
 
 const EVERY_MS = 5_000
 const FIELDS = [...ACCOUNT_UPDATE_FIELDS, 'user_preferences', 'user_actions', 'errors'] as const
@@ -17,13 +17,6 @@ const FIELDS = [...ACCOUNT_UPDATE_FIELDS, 'user_preferences', 'user_actions', 'e
 /** The list; `?field=`, `?sender=` and `?template=` filter it. */
 export function ProviderNotices() {
   const { query } = place.value
-  const filter = {
-    field: query.get('field') ?? '',
-    sender: query.get('sender') ?? '',
-    template: query.get('template') ?? '',
-  }
-  const to = (changes: Partial<typeof filter>): void => go(addressOf('/console/notices', { ...filter, ...changes }))
-  const isFiltered = Object.values(filter).some((value) => value !== '')
   const lanes = [...(snapshot.value?.lanes ?? [])].sort((one, other) => one.sender - other.sender)
   const nameOf = (sender: number): string => lanes.find((lane) => lane.sender === sender)?.name ?? ''
   return (
@@ -33,36 +26,28 @@ export function ProviderNotices() {
         all of them for 90 days.
       </p>
       <search class="filters">
-        <Field
+        <Filter
+          name="field"
           label="About"
-          value={filter.field}
-          onValue={(field) => to({ field })}
           options={[['', 'anything'], ...FIELDS.map((field) => [field, fieldText(field)] as const)]}
         />
-        <Field
+        <Filter
+          name="sender"
           label="Sender"
-          value={filter.sender}
-          onValue={(sender) => to({ sender })}
           options={[['', 'any'], ...lanes.map(({ sender, name }) => [String(sender), `${sender} ${name}`] as const)]}
         />
-        <Field
-          label="Template"
-          kind="search"
-          value={filter.template}
-          placeholder="any"
-          onValue={(template) => to({ template: template.trim() })}
-        />
+        <Filter name="template" label="Template" kind="search" placeholder="any" />
       </search>
       <List
-        key={JSON.stringify(filter)}
+        key={query.toString()}
         cards
         caption="Notices"
-        from={listAt<Notice>('/admin/notices', { limit: 50, ...filter })}
+        from={listAt<Notice>('/admin/notices', { limit: 50, ...Object.fromEntries(query) })}
         every={EVERY_MS}
         more="Show older ones"
         keyOf={({ id, account }) => `${account} ${id}`}
         empty={
-          isFiltered ? (
+          query.size > 0 ? (
             <Empty title="No notice matches.">
               <a href="/console/notices">Show all notices</a>
             </Empty>
