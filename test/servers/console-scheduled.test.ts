@@ -17,12 +17,12 @@ async function sendLater(to: string, send_at: string): Promise<string> {
 
 async function scheduleCampaign(name: string, at: string): Promise<void> {
   const { sender, tag_ids } = tab.world.demo
-  const body = {
-    name,
-    sender,
-    template: { name: 'hello_world', language: { code: 'en_US' } },
-    recipients: { tags: [tag_ids[0]] },
+  const template = {
+    name: 'clip',
+    language: { code: 'en_US' },
+    components: [{ type: 'HEADER', parameters: [{ type: 'video', video: { link: 'https://shop.example/a.mp4' } }] }],
   }
+  const body = { name, sender, template, recipients: { tags: [tag_ids[0]] } }
   const id = textAt(await tab.world.api('POST', '/campaigns', body), ['data', 'id'])
   await tab.world.api('POST', `/campaigns/${id}/preflight`)
   await eventually(
