@@ -182,6 +182,7 @@ async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promi
       ['From', sender === undefined ? `sender ${id.lane}, which is gone` : shownSender(sender)],
       ['To', message.to],
       ['Kind', `${message.type}, ${message.class}${group === undefined ? '' : `, campaign ${group}`}`],
+      ['Reference', message.reference ?? ''],
       ['Text', message.text],
       ['State', message.state + (possible_duplicate ? ', possible duplicate' : '')],
       ['Waits', waits?.sentence ?? ''],

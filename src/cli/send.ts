@@ -1,6 +1,7 @@
 // messages send: one message of any kind, as POST /messages takes it.
 import { z } from 'zod'
 import { iso } from '../kernel/instant.ts'
+import { LIMITS } from '../model/messages/limits.ts'
 import { jsonPath, readJsonObject } from './files.ts'
 import { laneQueues } from './session.ts'
 import { accountId, instant, nameUpTo, senderName } from './values.ts'
@@ -16,6 +17,7 @@ export const sendVerb = verb({
     to: option(z.string().optional(), 'number', 'recipient, in any spelling'),
     text: option(z.string().optional(), 'text', 'what it says'),
     sender: option(senderName.optional(), 'sender', 'its sender, by number or name; the default one if not given'),
+    reference: option(nameUpTo(LIMITS.reference).optional(), 'text', 'a text of your own, such as an order number'),
     sendAt: option(instant.optional(), 'time', 'not before this time'),
     body: option(jsonPath.optional(), 'file', 'JSON of the message; `-` is standard input'),
     idempotencyKey: option(nameUpTo(255).optional(), 'key', 'a repeat with the same key sends nothing twice'),
@@ -47,13 +49,14 @@ interface Typed {
   to?: string | undefined
   text?: string | undefined
   sender?: string | undefined
+  reference?: string | undefined
   sendAt?: number | undefined
   body?: string | undefined
 }
 
 /** The body of the request; what is typed besides a file counts before what the file says. */
 async function bodyOf(
-  { to, text, sender, sendAt, body }: Typed,
+  { to, text, sender, reference, sendAt, body }: Typed,
   { stdin }: CommandContext,
 ): Promise<Record<string, unknown>> {
   const inFile = body === undefined ? undefined : await readJsonObject(body, stdin)
@@ -61,6 +64,7 @@ async function bodyOf(
     ...(inFile ?? { type: 'text', text: { body: text } }),
     ...(to !== undefined && { to }),
     ...(sender !== undefined && { sender }),
+    ...(reference !== undefined && { reference }),
     ...(sendAt !== undefined && { send_at: iso(sendAt) }),
   }
 }

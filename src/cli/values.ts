@@ -7,6 +7,7 @@ import { parseListedPerson, parsePhone } from '../kernel/recipient.ts'
 import { isVisible } from '../kernel/visible.ts'
 import { REQUEUE_STATES } from '../messages/requeue/filter.ts'
 import { isServerAddress, MAX_RATE, MIN_RATE } from '../model/accounts/sender.ts'
+import { LIMITS } from '../model/messages/limits.ts'
 import { flag, option } from './verb.ts'
 
 /** A typed value: `expected` in words, and how to read it; undefined is refused. */
@@ -127,6 +128,7 @@ export const findBy = {
   sender: option(senderName.optional(), 'sender', 'only those of one sender, by its number, name or id'),
   class: option(oneOf(CLASSES).optional(), 'class', `one of ${CLASSES.join(', ')}`),
   campaign: option(nameUpTo(255).optional(), 'id', 'only those of one campaign (cmp_1_2), or with this campaign_id'),
+  reference: option(nameUpTo(LIMITS.reference).optional(), 'text', 'only those with this reference'),
   code: option(nameUpTo(100).optional(), 'code', 'only those with this problem code'),
 }
 

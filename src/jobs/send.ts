@@ -27,6 +27,8 @@ const payloadSchema = z.object({
   sendAt: z.number().int().positive().optional(),
   /** Grouping id of the request. */
   campaign: textUpTo(LIMITS.campaignId).optional(),
+  /** The client's own text on it. */
+  reference: textUpTo(LIMITS.reference).optional(),
   /** Number of the campaign of ours that it belongs to; see src/model/campaigns/campaign-id.ts. */
   run: z.number().int().positive().optional(),
   /**

@@ -86,6 +86,7 @@ test('nothing is written while nobody listens, and every change is from the firs
     kind: 'audio',
     sender: tenant.partnerNumber,
     campaign_id: null,
+    reference: null,
     campaign: null,
     provider_id: null,
     accepted_at: expect.stringMatching(/Z$/),

@@ -70,6 +70,7 @@ describe('GET /messages', () => {
       to: '491700008001',
       text: 'https://example.com/hello.ogg',
       campaign_id: null,
+      reference: null,
       campaign: null,
       provider_id: expect.any(String),
       accepted_at: expect.any(String),

@@ -10,6 +10,8 @@ interface Envelope {
   send_at?: string | undefined
   /** One of the account's senders, by its number in any spelling or by its name; the default one unless given. */
   sender?: string | undefined
+  /** A text of your own, such as an order number: lookups and events give it back. Up to 200 characters. */
+  reference?: string | undefined
 }
 
 /** A header, body, button or carousel of a template with the values for its variables. */

@@ -172,6 +172,7 @@ function messageData(
     class: fact?.class ?? null,
     kind: fact?.kind ?? null,
     campaign_id: fact?.group ?? null,
+    reference: fact?.reference ?? null,
     campaign: run === null ? null : campaignId({ lane, number: run }),
     // WhatsApp's ids hold the number of the recipient.
     provider_id: (includeContent && fact?.providerId) || null,

@@ -13,17 +13,22 @@ import { countedClassSchema, FIELD, shownProviderId, storedType, typeSchema } fr
 const AT_ONCE = 100
 
 const script = defineScriptOfMany(import.meta.url, 'message-facts')
-const READ = [FIELD.class, FIELD.type, FIELD.campaign, FIELD.run, FIELD.providerId, FIELD.to, FIELD.pricing] as const
+const READ = [
+  ...([FIELD.class, FIELD.type, FIELD.campaign, FIELD.run, FIELD.providerId, FIELD.to, FIELD.pricing] as const),
+  FIELD.reference,
+] as const
 const replies = z.array(z.unknown())
 const text = z.string().nullable()
 const price = z.string().transform(pricingOf).nullable()
-const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text, price])
+const stored = z.tuple([countedClassSchema.nullable(), typeSchema.nullable(), text, text, text, text, price, text])
 
 /** The fields of a message that its events have. */
 export interface MessageFacts {
   class: z.infer<typeof countedClassSchema> | null
   kind: z.infer<typeof typeSchema> | null
   group: string | null
+  /** The client's own text. */
+  reference: string | null
   /** Number of its campaign. */
   run: number | null
   providerId: string | null
@@ -50,12 +55,13 @@ export async function readFacts(
 function factsOf(values: unknown): MessageFacts | undefined {
   const read = stored.safeParse(values).data
   if (read === undefined || read.every((value) => value === null)) return undefined
-  const [of, type, group, run, providerId, to, pricing] = read
+  const [of, type, group, run, providerId, to, pricing, reference] = read
   const number = run === null ? null : Number(run)
   return {
     class: of,
     kind: storedType(type ?? undefined, number ?? undefined) ?? null,
     group,
+    reference,
     run: number,
     providerId: providerId === null ? null : shownProviderId(providerId),
     pricing: pricing ?? null,

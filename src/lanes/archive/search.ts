@@ -27,6 +27,8 @@ export interface SearchFilter {
   campaign?: { lane: number; number: number } | undefined
   /** Grouping text of the request. */
   group?: string | undefined
+  /** The client's own text. */
+  reference?: string | undefined
   /** Code of the problem. */
   code?: string | undefined
   /** Accepted at or after, and at or before (epoch ms). */
@@ -72,7 +74,9 @@ export async function* search(redis: Redis, query: SearchQuery): AsyncGenerator<
   const { filter, after, limit } = query
   const { sources, floor } = await sourcesOf(redis, query)
   const first = lastKeyOf((filter.sinceMs ?? 0) - 1)
-  const isSelective = [filter.state, filter.class, filter.group, filter.code].some((each) => each !== undefined)
+  const isSelective = [filter.state, filter.class, filter.group, filter.reference, filter.code].some(
+    (each) => each !== undefined,
+  )
   // If nearly everything matches, no more is read than is wanted.
   const size = isSelective ? STEP : Math.max(1, Math.min(STEP, limit))
   for await (const { entries, cursor } of inOrder(sources, SEGMENTS)) {
@@ -145,7 +149,7 @@ async function filterByRecord(redis: Redis, entries: readonly Entry[], filter: S
     if (known) known.push(i)
     else ofLanes.set(lane, [i])
   }
-  const { state, class: only, group, campaign, code } = filter
+  const { state, class: only, group, reference, campaign, code } = filter
   const passed = new Set<number>()
   await Promise.all(
     [...ofLanes].map(async ([lane, indexes]) => {
@@ -157,6 +161,7 @@ async function filterByRecord(redis: Redis, entries: readonly Entry[], filter: S
           ...(state && lettersOf(state)),
           class: only && CLASS[only],
           group,
+          reference,
           run: campaign?.number,
           code: code === undefined ? undefined : `${code}|`,
         },

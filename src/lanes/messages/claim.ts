@@ -200,6 +200,7 @@ const isOfGroup = ({ of, acceptedAt }: Group, { id, message, waitsAs, fileWaitMs
   of.message.type === message.type &&
   of.message.sendAt === message.sendAt &&
   of.message.campaign === message.campaign &&
+  of.message.reference === message.reference &&
   of.message.again === message.again &&
   acceptedAt === acceptedAtMs(id.ulid)
 

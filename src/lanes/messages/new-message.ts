@@ -12,6 +12,7 @@ export interface NewMessage {
   validUntil: number
   sendAt?: number | undefined
   campaign: string | undefined
+  reference?: string | undefined
   run: number | undefined
   /** Of a campaign's message: kept instead of the text, which is mostly the same for all recipients. */
   filled?: readonly string[] | undefined
@@ -28,6 +29,7 @@ export const newMessageOf = (payload: SendPayload): NewMessage => ({
   validUntil: payload.until,
   ...(payload.sendAt !== undefined && { sendAt: payload.sendAt }),
   campaign: payload.campaign,
+  ...(payload.reference !== undefined && { reference: payload.reference }),
   run: payload.run,
   filled: payload.filled,
   ...(payload.again && { again: payload.again }),

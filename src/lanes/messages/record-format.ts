@@ -46,6 +46,8 @@ export const FIELD = {
   sendAt: 'l',
   /** Grouping id of the request. */
   campaign: 'g',
+  /** The client's own text on it. */
+  reference: 'd',
   /** Number of the campaign of ours that it belongs to. */
   run: 'r',
   /** WhatsApp's own id, once known, shortened; it has the number in it, and is sealed as that. */
@@ -125,6 +127,7 @@ export const recordSchema = z
       validUntil: z.coerce.number(),
       sendAt: z.coerce.number().optional(),
       campaign: z.string().optional(),
+      reference: z.string().optional(),
       run: z.coerce.number().int().optional(),
       providerId: sealedText.transform(restoreProviderId).optional(),
       problem: problemSchema.optional(),
@@ -171,6 +174,7 @@ export const commonFields = (message: NewMessage): string[] => [
   ...[FIELD.validUntil, String(message.validUntil)],
   ...(message.sendAt === undefined ? [] : [FIELD.sendAt, String(message.sendAt)]),
   ...(message.campaign === undefined ? [] : [FIELD.campaign, message.campaign]),
+  ...(message.reference === undefined ? [] : [FIELD.reference, message.reference]),
   ...(message.run === undefined ? [] : [FIELD.run, String(message.run)]),
   ...(message.again ? [FIELD.repeats, '1'] : []),
 ]

@@ -87,7 +87,7 @@ async function prepareService(
   assertSound(sender, [...ofFiles, ...senderFaults(sender), ...faults], message)
   refuseUnsupported(sender, message, deps.config)
   const content = await withProviderIds(deps.redis, sender.id, message.content)
-  const payload = { v: 1, to, class: 'transactional', content, until, ...sendAtOf(message) } as const
+  const payload = { v: 1, to, class: 'transactional', content, until, ...wishesOf(message) } as const
   // What people write is known on this wire only.
   if (sender.provider !== 'cloud-api') return { lane: sender.id, payload }
   const isOutside = () =>
@@ -123,7 +123,7 @@ async function prepareTemplate(
       class: messageClass,
       content,
       until: valid.until,
-      ...sendAtOf(message),
+      ...wishesOf(message),
       ...campaign,
       ...(wording && { wording }),
     },
@@ -133,7 +133,11 @@ async function prepareTemplate(
 /** WhatsApp refuses it (131062). */
 const NO_CODE_TO_USER_ID: Fault = { path: 'to', message: 'expected a phone number: codes are sent to no user ids' }
 
-const sendAtOf = ({ sendAtMs }: Address) => (sendAtMs === undefined ? {} : { sendAt: sendAtMs })
+/** What the job has of the envelope as it came. */
+const wishesOf = ({ sendAtMs, reference }: Address) => ({
+  ...(sendAtMs !== undefined && { sendAt: sendAtMs }),
+  ...(reference !== undefined && { reference }),
+})
 
 /**
  * When the message stops being worth sending: as the request has it, else the default of its class, which counts from

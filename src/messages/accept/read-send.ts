@@ -31,6 +31,8 @@ export type Address = {
   sendAtMs?: number
   /** A number in any spelling, or a name; the account may not have it. */
   sender?: string
+  /** The client's own; never empty. */
+  reference?: string
 }
 
 /** One of the account's senders, as requests name it. */
@@ -71,16 +73,22 @@ export const envelopeSchema = z.object({
         'One of the account’s senders, by its number in any spelling or by its name; the default sender unless given.',
     })
     .optional(),
+  reference: textUpTo(LIMITS.reference)
+    .meta({
+      description: 'A text of your own, such as an order number: lookups and events give it back, and lists find by it.',
+    })
+    .optional(),
 })
 
 /** The address in a parsed envelope. */
-function addressOf({ to, valid_until, send_at, sender }: z.infer<typeof envelopeSchema>): Address {
+function addressOf({ to, valid_until, send_at, sender, reference }: z.infer<typeof envelopeSchema>): Address {
   return {
     to: to.digits,
     input: to.input,
     ...(valid_until !== undefined && { validUntilMs: valid_until }),
     ...(send_at !== undefined && { sendAtMs: send_at }),
     ...(sender !== undefined && { sender }),
+    ...(reference && { reference }),
   }
 }
 

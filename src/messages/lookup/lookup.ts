@@ -24,6 +24,8 @@ export interface FoundMessage {
   class: KeptMessage['class']
   /** Grouping text of its request. */
   groupedAs: string | undefined
+  /** The client's own text. */
+  reference: string | undefined
   /** Id of the campaign of ours that it belongs to. */
   campaign: string | undefined
   acceptedAtMs: number
@@ -70,6 +72,7 @@ async function ofRecord(redis: Redis, id: MessageId, record: KeptMessage, nowMs:
     to: record.to,
     class: record.class,
     groupedAs: record.campaign,
+    reference: record.reference,
     campaign: campaignOf(id, record.run),
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: record.history.find(
@@ -105,6 +108,7 @@ async function ofPayload(
     to: payload.to,
     class: payload.class,
     groupedAs: payload.campaign,
+    reference: payload.reference,
     campaign: campaignOf(id, payload.run),
     acceptedAtMs: acceptedAtMs(id.ulid),
     sentAtMs: undefined,

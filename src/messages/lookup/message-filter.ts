@@ -19,6 +19,8 @@ export interface MessageFilter {
   campaign?: { id: string; lane: number; number: number } | undefined
   /** Grouping text of the request. */
   campaignId?: string | undefined
+  /** The client's own text. */
+  reference?: string | undefined
   /** Code of the problem. */
   code?: string | undefined
   /** Accepted at or after, and at or before (epoch ms). */
@@ -27,7 +29,7 @@ export interface MessageFilter {
 }
 
 /** Fields that only sent messages have. */
-const OUTBOUND = ['to', 'class', 'campaign', 'campaignId', 'code'] as const
+const OUTBOUND = ['to', 'class', 'campaign', 'campaignId', 'reference', 'code'] as const
 
 /** The directions that can match. */
 export function directionsOf(filter: MessageFilter): { outbound: boolean; inbound: boolean } {
@@ -59,6 +61,7 @@ export function matches(message: ListedMessage, filter: MessageFilter): boolean 
     fits<string | null>(filter.class, message.class) &&
     fits<string | null>(filter.campaign?.id, message.campaign) &&
     fits<string | null>(filter.campaignId, message.campaign_id) &&
+    fits<string | null>(filter.reference, message.reference) &&
     fits<string | undefined>(filter.code, message.problem?.code)
   const person = message.direction === 'inbound' ? message.from : message.to
   return (

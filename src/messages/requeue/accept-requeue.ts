@@ -23,6 +23,8 @@ export interface RequeueRequest {
   campaign?: string | undefined
   /** Grouping text of the requests. */
   campaign_id?: string | undefined
+  /** The client's own text. */
+  reference?: string | undefined
   code?: string | undefined
   /** Ended at or after, and at or before (epoch ms). */
   sinceMs?: number | undefined
@@ -42,7 +44,7 @@ export async function requeueOrder(
   request: RequeueRequest,
   nowMs: number,
 ): Promise<RequeueOrder> {
-  const { state, class: only, code, campaign_id, sinceMs = 0, untilMs = nowMs } = request
+  const { state, class: only, code, campaign_id, reference, sinceMs = 0, untilMs = nowMs } = request
   const to = request.to === undefined ? undefined : digitsOf('to', request.to)
   const campaign = request.campaign === undefined ? undefined : parseCampaignId(request.campaign)
   if (request.campaign !== undefined && campaign === undefined) {
@@ -62,6 +64,7 @@ export async function requeueOrder(
       ...(to && { to }),
       ...(only && { class: only }),
       ...(campaign_id !== undefined && { campaign_id }),
+      ...(reference !== undefined && { reference }),
       ...(campaign && { run: campaign.number }),
       ...(code !== undefined && { code }),
     },

@@ -17,6 +17,8 @@ export interface RequeueFilter {
   class?: 'transactional' | 'campaign' | undefined
   /** Grouping text of the request. */
   campaign_id?: string | undefined
+  /** The client's own text. */
+  reference?: string | undefined
   /** Number of a campaign of ours, on the one lane that is read then. */
   run?: number | undefined
   /** Code of the problem, as `131026` or `timeout`. */
@@ -30,6 +32,7 @@ interface Filtered {
   to: string
   class: 'transactional' | 'campaign'
   campaign?: string | undefined
+  reference?: string | undefined
   run?: number | undefined
   problem?: { code: string } | undefined
 }
@@ -44,6 +47,7 @@ export function matchesRequeue(message: Filtered, filter: RequeueFilter): boolea
     (filter.to === undefined || formsOf(filter.to).includes(message.to)) &&
     fits(filter.class, message.class) &&
     fits(filter.campaign_id, message.campaign) &&
+    fits(filter.reference, message.reference) &&
     fits(filter.run, message.run) &&
     fits(filter.code, message.problem?.code)
   )

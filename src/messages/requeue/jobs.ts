@@ -27,6 +27,7 @@ const orderSchema = z.object({
     to: z.string().optional(),
     class: messageClassSchema.optional(),
     campaign_id: z.string().optional(),
+    reference: z.string().optional(),
     run: z.number().int().positive().optional(),
     code: z.string().optional(),
   }),

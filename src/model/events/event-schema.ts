@@ -25,6 +25,7 @@ export const messageEventData = z.strictObject({
   kind: z.string().nullable(),
   sender: z.string().nullable(),
   campaign_id: z.string().nullable(),
+  reference: z.string().nullable().describe('The text of your own on it.'),
   campaign: z.string().nullable(),
   provider_id: z.string().nullable().describe('Null unless content is included: it holds the number.'),
   accepted_at: time,

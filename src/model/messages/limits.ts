@@ -110,6 +110,8 @@ export const LIMITS = {
   link: 2048,
   /** `campaign_id`. Ours: it is a label, not a document. */
   campaignId: 255,
+  /** `reference`, a text of the client's own on one message. Ours: the length of an order number with room to spare. */
+  reference: 200,
   /** `sender`, a number in any spelling or a name. Ours. */
   sender: 255,
 } as const

@@ -13,6 +13,7 @@ const FILTERS = [
   'sender',
   'campaign',
   'campaign_id',
+  'reference',
   'code',
   'since',
   'until',

@@ -164,6 +164,9 @@ function MessageFacts({ message }: { message: Message }) {
           ),
           'Sent no later than': message.valid_until && <When at={message.valid_until} />,
           Campaign: message.campaign && <CampaignLink id={message.campaign}>{message.campaign}</CampaignLink>,
+          Reference: message.reference && (
+            <SearchLink filters={{ reference: message.reference }}>{message.reference}</SearchLink>
+          ),
           campaign_id: message.campaign_id && (
             <SearchLink filters={{ campaign_id: message.campaign_id }}>{message.campaign_id}</SearchLink>
           ),

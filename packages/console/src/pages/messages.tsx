@@ -88,6 +88,7 @@ function FilterForm({
           class: { fold, label: 'Class', options: any(['transactional', 'campaign']), ...value('class') },
           direction: { fold, label: 'Direction', options: any(['outbound', 'inbound']), ...value('direction') },
           from: { fold, label: 'From, of received ones', ...value('from') },
+          reference: { fold, label: 'Reference', ...value('reference') },
           campaign_id: { fold, label: 'campaign_id of the request', ...value('campaign_id') },
         }}
         act={async (wanted) => {

@@ -20,8 +20,8 @@ if state and f[1] == '' then return 'before' end
 if f[1] ~= recipient then return 'other' end
 local isOver = state == QUEUED and redisNowMs() >= tonumber(f[3] or '0')
 if state == SENDING or state == UNCONFIRMED or (state == QUEUED and not isOver) then return state end
--- WhatsApp's own id contains the number, and its text about a failure may repeat it.
-redis.call('HDEL', record, FIELD.text, FIELD.filled, FIELD.payload, FIELD.providerId)
+-- WhatsApp's own id contains the number, its text about a failure may repeat it, and a reference may name the person.
+redis.call('HDEL', record, FIELD.text, FIELD.filled, FIELD.payload, FIELD.providerId, FIELD.reference)
 redis.call('HSET', record, FIELD.to, '')
 if f[4] then redis.call('HSET', record, FIELD.problem, string.match(f[4], '^[^|]*') .. '|') end
 local priced = f[5] and withoutExtras(f[5])

@@ -67,6 +67,7 @@ export const deliveredEvent = {
     class: 'transactional',
     kind: 'image',
     campaign_id: null,
+    reference: 'order 4711',
     campaign: null,
     provider_id: null,
     accepted_at: '2026-11-21T10:00:00.000Z',

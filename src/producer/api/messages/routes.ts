@@ -12,6 +12,7 @@ import {
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { messageClassSchema } from '../../../model/messages/content.ts'
 import { STATES } from '../../../model/messages/lifecycle.ts'
+import { LIMITS } from '../../../model/messages/limits.ts'
 import { doneWith, named, one, page, queuedJob } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { count, pageFields, timeField } from '../fields.ts'
@@ -32,7 +33,8 @@ const filterOf = <const S extends readonly [string, ...string[]], const M extend
     class: messageClassSchema.optional(),
     direction: z.enum(['outbound', 'inbound']).optional(),
     campaign: textUpTo(40).optional(),
-    campaign_id: textUpTo(255).optional(),
+    campaign_id: textUpTo(LIMITS.campaignId).optional(),
+    reference: textUpTo(LIMITS.reference).optional(),
     code: textUpTo(100).optional(),
     since: timeField.optional(),
     until: timeField.optional(),
