@@ -2,13 +2,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writePlainPages } from './plain-pages.mjs'
 
 const docs = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 /** The first heading of a page. */
 const titleOf = (path) => /^# (.*)$/m.exec(readFileSync(join(docs, path), 'utf8'))?.[1] ?? path
 
-const linkTo = (path) => ({ text: titleOf(path), link: `/${path.replace(/(?:index)?\.md$/, '')}` })
+const linkTo = (path) => ({ text: titleOf(path), link: `/${path.replace(/(?:(^|\/)index)?\.md$/, '$1')}` })
 
 /** The pages of a folder, those that are named first. */
 function pagesOf(folder, first = []) {
@@ -63,9 +64,13 @@ function unlinkOutside(md) {
   })
 }
 
+const title = 'Laneway'
+const description = 'A self-hosted dispatcher for WhatsApp messages'
+
 export default {
-  title: 'Laneway',
-  description: 'A self-hosted dispatcher for WhatsApp messages',
+  title,
+  description,
+  buildEnd: ({ outDir }) => writePlainPages({ docs, out: outDir, title, description, sections: sidebar }),
   srcExclude: ['.vitepress/**'],
   markdown: {
     // `{id}` in a heading is a part of an address, not an attribute.

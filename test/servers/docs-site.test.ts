@@ -13,4 +13,17 @@ test('every page of docs/ is built and searchable', () => {
   )
   expect(missing.map(({ path }) => path)).toEqual([])
   expect(readFileSync('docs/.vitepress/dist/index.html', 'utf8')).toContain('VPNavBarSearch')
+  // Programs read the Markdown, and find it by one list with a sentence about each page.
+  const list = readFileSync('docs/.vitepress/dist/llms.txt', 'utf8')
+  const listed = [...list.matchAll(/^- \[(.+?)\]\((.+?)\)(?:: (.*))?$/gm)]
+  expect(listed.map(([, , path]) => `docs/${path}`).sort()).toEqual(
+    pages
+      .map(({ path }) => path)
+      .filter((path) => path !== 'docs/index.md')
+      .sort(),
+  )
+  for (const [, title, path = '', about = ''] of listed) {
+    expect(readFileSync(`docs/.vitepress/dist/${path}`, 'utf8'), path).toBe(readFileSync(`docs/${path}`, 'utf8'))
+    if (!path.startsWith('adr/')) expect(about.length, title).toBeGreaterThan(10)
+  }
 })
