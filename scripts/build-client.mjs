@@ -9,7 +9,12 @@ import { compiler, prepareDependencies, root } from './prepare.mjs'
 
 /** Resolves each alias and interface within a type to its members. */
 const IN_FULL = `
-type InFull<T> = T extends readonly (infer Item)[] ? InFull<Item>[]
+type InFull<T> = T extends Response | Uint8Array | FormData ? T
+  : T extends (...input: infer Input) => Promise<infer Answer>
+    ? [] extends Input
+      ? (input?: InFull<NonNullable<Input[0]>>) => Promise<InFull<Answer>>
+      : (input: InFull<Input[0]>) => Promise<InFull<Answer>>
+  : T extends readonly (infer Item)[] ? InFull<Item>[]
   : T extends object ? (T extends infer O ? { [K in keyof O]: InFull<O[K]> } : never) : T
 const as = <T>(): InFull<T> => JSON.parse('')
 `
@@ -21,6 +26,7 @@ process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 for (const folder of [copy, join(project, 'dist')]) rmSync(folder, { recursive: true, force: true })
 cpSync(join(project, 'src'), join(copy, 'src'), { recursive: true })
 writeFileSync(join(copy, 'src/types.ts'), typesInFull())
+rmSync(join(copy, 'src/operation-types.ts'))
 for (const name of readdirSync(join(copy, 'src'))) takeIn(join(copy, 'src', name))
 writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ extends: '../tsconfig.json', include: ['src'] }))
 compile('-p', copy, '--rootDir', join(copy, 'src'), '--outDir', join(project, 'dist'))
@@ -30,7 +36,9 @@ compile('-p', copy, '--rootDir', join(copy, 'src'), '--outDir', join(project, 'd
  * so each type becomes a constant for it, and a type again.
  */
 function typesInFull() {
-  const text = readFileSync(join(project, 'src/types.ts'), 'utf8').replaceAll("'../../../src/", "'../../../../src/")
+  const text = readFileSync(join(project, 'src/types.ts'), 'utf8')
+    .replaceAll("'../../../src/", "'../../../../src/")
+    .replaceAll("'./operation-types.ts'", "'../../src/operation-types.ts'")
   const [imports, ...statements] = text.split(/^(?=export type |\/\*\*)/m)
   const constants = statements.map((each) =>
     each.replace(
@@ -45,7 +53,8 @@ function typesInFull() {
   writeFileSync(join(copy, 'tsconfig.types.json'), JSON.stringify(config))
   compile('-p', join(copy, 'tsconfig.types.json'))
   const declared = readFileSync(join(copy, 'types/out/packages/client/build/types/types.d.ts'), 'utf8')
-  if (/\bimport\b/.test(declared))
+  // A route may be called import; a type of another file begins so.
+  if (/^import\b|\bimport\(/m.test(declared))
     throw new Error('A type of packages/client/src/types.ts cannot be written out in full.')
   return declared.replaceAll(/^export declare const (\w+): /gm, 'export type $1 = ')
 }

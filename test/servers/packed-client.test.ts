@@ -121,9 +121,27 @@ test('the example reports in one sentence what is missing', async () => {
 })
 
 test('the example and the README match the types of the package, and a mismatch is found', async () => {
-  const [, fromPage = ''] = /```ts\n(.*?)```/s.exec(readFileSync('packages/client/README.md', 'utf8')) ?? []
+  const page = readFileSync('packages/client/README.md', 'utf8')
+  const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code)
+  const fromPage = blocks[0] ?? ''
+  const ofOperations = blocks.find((code) => code.includes('laneway.operations')) ?? ''
   expect(fromPage).toContain("from 'laneway-client'")
   writeFileSync(join(example.dir, 'page.js'), fromPage)
+  expect(ofOperations).not.toBe('')
+  const connected = `import { connectLaneway } from 'laneway-client'
+    const laneway = await connectLaneway({ url: '', apiKey: '' })
+    `
+  writeFileSync(
+    join(example.dir, 'operations.js'),
+    `${connected}${ofOperations}\nawait laneway.operations.limits.list()`,
+  )
+  writeFileSync(
+    join(example.dir, 'wrong-operations.js'),
+    `${connected}await laneway.operations.messages.list({ state: 'lost' })
+    await laneway.operations.messages.show()
+    const { nothing } = await laneway.operations.campaigns.show({ id: '' })
+    `,
+  )
   writeFileSync(
     join(example.dir, 'wrong.js'),
     `import { connectLaneway } from 'laneway-client'
@@ -138,7 +156,10 @@ test('the example and the README match the types of the package, and a mismatch 
   const check = startProcess(process.execPath, compiler, {})
   await check.ended
   const faults = check.stdout().matchAll(/([\w-]+\.(?:js|d\.ts))\((\d+),/g)
-  expect([...faults].map(([, file, line]) => `${file} ${line}`)).toEqual([3, 4, 5, 6].map((line) => `wrong.js ${line}`))
+  expect([...faults].map(([, file, line]) => `${file} ${line}`)).toEqual([
+    ...[3, 4, 5].map((line) => `wrong-operations.js ${line}`),
+    ...[3, 4, 5, 6].map((line) => `wrong.js ${line}`),
+  ])
 })
 
 /** How many packages are installed in a folder, by npm's own record, and how many bytes their files have. */

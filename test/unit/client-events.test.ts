@@ -1,7 +1,7 @@
 // Pins: the client takes what Laneway signs, and what any other signer of Standard Webhooks signs, and nothing else.
 import { Webhook } from 'standardwebhooks'
 import { afterEach, expect, test, vi } from 'vitest'
-import { EventsRefused, isNews, verifyEvents } from '../../packages/client/src/events.ts'
+import { EventsRefused, isNews, verifyEvent } from '../../packages/client/src/events.ts'
 import type { LanewayEvent } from '../../packages/client/src/types.ts'
 import { EVENT_TYPES, TEST_TYPE } from '../../src/model/events/event-names.ts'
 import { newSecret, signatures } from '../../src/outbound/signatures.ts'
@@ -28,9 +28,9 @@ function signed(body: string, secrets = [secret], atMs = Date.now()) {
 
 test('one event and a batch are both returned as a list, with the id of the delivery', () => {
   const one = JSON.stringify(event)
-  expect(verifyEvents(secret, signed(one), one)).toEqual({ id: 'evt_1', events: [event] })
+  expect(verifyEvent(signed(one), one, secret)).toEqual({ id: 'evt_1', events: [event] })
   const batch = JSON.stringify({ type: 'batch', timestamp: event.timestamp, data: [event, event] })
-  expect(verifyEvents(secret, new Headers(signed(batch)), Buffer.from(batch)).events).toEqual([event, event])
+  expect(verifyEvent(new Headers(signed(batch)), Buffer.from(batch), secret).events).toEqual([event, event])
 })
 
 test('an event signed by another implementation is accepted, with either secret of a rotation', () => {
@@ -41,9 +41,9 @@ test('an event signed by another implementation is accepted, with either secret 
     'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
     'webhook-signature': new Webhook(secret).sign('evt_1', now, body),
   }
-  expect(verifyEvents([newSecret(), secret], headers, body).events).toHaveLength(1)
+  expect(verifyEvent(headers, body, [newSecret(), secret]).events).toHaveLength(1)
   const both = signed(body, [newSecret(), secret])
-  expect(verifyEvents(secret, both, body).events).toHaveLength(1)
+  expect(verifyEvent(both, body, secret).events).toHaveLength(1)
 })
 
 test('a changed body, id, time or secret, an old delivery and one without a signature are refused', () => {
@@ -52,7 +52,7 @@ test('a changed body, id, time or secret, an old delivery and one without a sign
   const body = JSON.stringify(event)
   const good = signed(body)
   const refuse = (headers: Record<string, string | undefined>, text = body, by = secret) =>
-    expect(() => verifyEvents(by, headers, text)).toThrow(EventsRefused)
+    expect(() => verifyEvent(headers, text, by)).toThrow(EventsRefused)
   refuse(good, `${body} `)
   refuse(good, body, newSecret())
   refuse({ ...good, 'webhook-id': 'evt_2' })
@@ -63,11 +63,11 @@ test('a changed body, id, time or secret, an old delivery and one without a sign
   refuse(signed(body, [secret], Date.now() - 301_000))
   refuse(signed(body, [secret], Date.now() + 301_000))
   for (const text of ['', 'null', '[]', '{}', '{"type":"batch","data":[1]}']) refuse(signed(text), text)
-  expect(() => verifyEvents('secret', good, body)).toThrow(TypeError)
+  expect(() => verifyEvent(good, body, 'secret')).toThrow(TypeError)
 })
 
 test('an event is new when its seq is above the known one', () => {
-  const { events } = verifyEvents(secret, signed(JSON.stringify(event)), JSON.stringify(event))
+  const { events } = verifyEvent(signed(JSON.stringify(event)), JSON.stringify(event), secret)
   const [read] = events
   expect(read && [undefined, 4, 5, 6].map((known) => isNews(read, known))).toEqual([true, true, false, false])
 })

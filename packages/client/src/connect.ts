@@ -7,9 +7,11 @@ import { type Campaigns, openCampaigns } from './campaigns.ts'
 import { type LanewayError, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 import { createCaller, type HttpCaller } from './http-call.ts'
 import { bodyOf, type Message } from './messages.ts'
+import { openOperations } from './operations.ts'
 import { type Conversations, type OptOuts, openConversations, openOptOuts } from './people.ts'
 import { isOutcome, type MessageStatus, openStatuses } from './statuses.ts'
 import { askOne, type Lifetime, newLifetime, type Reply, type Transport, type WaitOptions } from './transport.ts'
+import type { Operations } from './types.ts'
 
 const OUTCOME_LIMIT_MS = 60_000
 /** Messages per lookup, few enough to be answered in time; and lookups at once. */
@@ -24,7 +26,12 @@ interface Key {
 /** Either the address of the service, `https://…`, or that of the Redis that it runs on: `redis://…`, `redis+sentinel://…`, `redis+cluster://…`. */
 export type ConnectOptions = HttpOptions | (Key & { redisUrl: string; url?: never })
 /** Over HTTP. */
-export type HttpOptions = Key & { url: string; redisUrl?: never }
+export type HttpOptions = Key & {
+  url: string
+  redisUrl?: never
+  /** The account that a key of an operator acts for. */
+  account?: number
+}
 
 /** How one message is sent. The wait is 30 s unless `timeoutMs` says otherwise. */
 export interface SendOptions extends WaitOptions {
@@ -73,6 +80,8 @@ export interface Laneway {
 export interface LanewayOverHttp extends Laneway {
   optOuts: OptOuts
   conversations: Conversations
+  /** Every operation of the interface, by family. */
+  operations: Operations
 }
 
 /**
@@ -86,9 +95,14 @@ export async function connectLaneway(options: ConnectOptions): Promise<Laneway |
   const life = newLifetime()
   // Loads only the one that is used: over HTTP nobody waits for BullMQ to load.
   if (url === undefined) return clientOf(await (await import('./intake.ts')).openIntake(redisUrl, apiKey, life), life)
-  const caller: HttpCaller = createCaller(url, apiKey, life)
+  const caller: HttpCaller = createCaller(url, apiKey, life, 'account' in options ? options.account : undefined)
   const laneway = clientOf((await import('./http.ts')).openHttp(caller), life)
-  return { ...laneway, optOuts: openOptOuts(caller), conversations: openConversations(caller) }
+  return {
+    ...laneway,
+    optOuts: openOptOuts(caller),
+    conversations: openConversations(caller),
+    operations: openOperations(caller),
+  }
 }
 
 function clientOf(transport: Transport, life: Lifetime): Laneway {

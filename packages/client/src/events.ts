@@ -16,14 +16,14 @@ const TOLERANCE_MS = 300_000
 export type EventHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * The events of a delivery, and its id. `body` must be the bytes that came: parsed and written again they differ.
+ * The events of a delivery, and its id. `rawBody` must be the bytes that came: parsed and written again they differ.
  * `secrets` are those of the endpoint, one or, while it is rotated, two. Throws EventsRefused when it is not signed with
  * any of them, or was signed more than five minutes before or after `nowMs`.
  */
-export function verifyEvents(
-  secrets: string | readonly string[],
+export function verifyEvent(
   headers: EventHeaders,
-  body: string | Uint8Array,
+  rawBody: string | Uint8Array,
+  secrets: string | readonly string[],
   nowMs: number = Date.now(),
 ): { id: string; events: LanewayEvent[] } {
   const id = headerOf(headers, 'webhook-id')
@@ -36,11 +36,11 @@ export function verifyEvents(
     .split(' ')
     .flatMap((each) => (each.startsWith('v1,') ? Buffer.from(each.slice(3), 'base64') : []))
   const isSigned = [secrets].flat().some((secret) => {
-    const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${seconds}.`).update(body).digest()
+    const expected = createHmac('sha256', keyOf(secret)).update(`${id}.${seconds}.`).update(rawBody).digest()
     return signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))
   })
   if (!isSigned) throw new EventsRefused('The signature does not match.')
-  return { id, events: eventsOf(typeof body === 'string' ? body : Buffer.from(body).toString()) }
+  return { id, events: eventsOf(typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString()) }
 }
 
 /** Whether an event is new, by the highest `seq` that is known of its message or campaign; true for one without `seq`. */

@@ -13,8 +13,9 @@ export type {
 export { connectLaneway } from './connect.ts'
 export { LanewayError, LanewayRefused, LanewayTimeout, LanewayUnavailable } from './errors.ts'
 export type { EventHeaders } from './events.ts'
-export { EventsRefused, isNews, verifyEvents } from './events.ts'
+export { EventsRefused, isNews, verifyEvent } from './events.ts'
 export type { Message, ServiceMessage, TemplateComponent, TemplateMessage, TemplateParameter } from './messages.ts'
+export { everyEntry } from './operations.ts'
 export type { Conversations, OptOuts, ReceivedFile } from './people.ts'
 export type { MessageStatus } from './statuses.ts'
 export type { WaitOptions } from './transport.ts'
@@ -30,6 +31,7 @@ export type {
   LanewayEvent,
   MessageEventData,
   MessageState,
+  Operations,
   OptOut,
   ReceivedEventData,
   ReceivedMessage,

@@ -151,7 +151,10 @@ export const openConversations = (caller: HttpCaller): Conversations => ({
     await caller.askOrThrow({ method: 'POST', path, keyIn: 'bearer', body: { typing } }, timeoutMs)
   },
   async file(messageId, { timeoutMs } = {}) {
-    const { headers, body } = await caller.open(`/messages/${encodeURIComponent(messageId)}/media`, timeoutMs)
+    const { headers, body } = await caller.open(
+      { method: 'GET', keyIn: 'bearer', path: `/messages/${encodeURIComponent(messageId)}/media` },
+      timeoutMs,
+    )
     const bytes = headers.get('content-length')
     return {
       type: headers.get('content-type') ?? 'application/octet-stream',

@@ -20,6 +20,7 @@ import type { STATES } from '../../../src/model/messages/lifecycle.ts'
 import type { receivedPartsSchema } from '../../../src/model/messages/received.ts'
 import type { optOutSchema } from '../../../src/model/people/opt-out.ts'
 import type { conversationSchema } from '../../../src/producer/api/conversations/routes.ts'
+import type { OperationsOfTable } from './operation-types.ts'
 
 export type MessageState = (typeof STATES)[number]
 export type CampaignState = (typeof CAMPAIGN_STATES)[number]
@@ -95,3 +96,6 @@ export type IntakeAnswers = {
 }
 /** Why a job, or a request, was refused: a code in snake case, a sentence, and every fault with the path of its field. */
 export type Refusal = z.output<typeof intakeRefusalSchema>
+
+/** Every operation of the HTTP interface: `messages.list({ state: 'failed' })` is `GET /messages?state=failed`. */
+export type Operations = OperationsOfTable

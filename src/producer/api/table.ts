@@ -32,14 +32,19 @@ interface Family {
   routes: Readonly<Record<string, RouteSpec>>
 }
 
-const family = (id: string, routes: Family['routes'], name: string, about: string): Family => ({
+const family = <const Id extends string, const R extends Family['routes']>(
+  id: Id,
+  routes: R,
+  name: string,
+  about: string,
+) => ({
   id,
   name,
   about,
   routes,
 })
 
-export const FAMILIES: readonly Family[] = [
+export const FAMILIES = [
   family(
     'sending',
     sending,
@@ -133,9 +138,20 @@ export const FAMILIES: readonly Family[] = [
   family('metrics', metrics, 'Metrics', 'Metrics of the account’s lanes, for Prometheus.'),
   family('health', health, 'Health', 'Whether the process lives, and whether the service works.'),
   family('description', reference, 'Description', 'This description, for programs and for people.'),
-]
+] as const satisfies readonly Family[]
 
-export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap(({ routes }) => Object.values(routes))
+/** Called by WhatsApp, browsers, Prometheus and generators, and by no client of ours. */
+export const CALLED_BY_OTHERS = [
+  'webhooks',
+  'flows',
+  'consoleSession',
+  'metrics',
+  'description',
+] as const satisfies readonly FamilyId[]
+
+export type FamilyId = (typeof FAMILIES)[number]['id']
+
+export const ROUTES: readonly RouteSpec[] = FAMILIES.flatMap(({ routes }) => Object.values<RouteSpec>(routes))
 
 /** The pages of the console, which are no routes. Every path below that is neither a file nor a route is the one page. */
 export const CONSOLE_PATH = '/console'
