@@ -2,6 +2,7 @@
 
 import { isFilesAway } from '../files/store.ts'
 import { ConfigError } from '../kernel/config.ts'
+import { MissingPackageError } from '../kernel/optional-packages.ts'
 import { Refusal } from '../kernel/refusal.ts'
 import { SealError } from '../kernel/seal.ts'
 import { DataKeyError } from '../kernel/sealed.ts'
@@ -10,8 +11,8 @@ import { isRedisAway, isReplyError } from '../redis/errors.ts'
 import { NewerLayoutError } from '../redis/migrations.ts'
 import { CorruptRecordError } from '../redis/records.ts'
 
-/** Exit codes: 1 for what could not be done, 2 for what was typed wrongly. */
-export type ExitCode = 1 | 2
+/** Exit codes: 1 for what was refused or could not be done, 2 for what was typed wrongly, 3 when nobody answers. */
+export type ExitCode = 1 | 2 | 3
 
 /** An end with a message for the person. The message is one sentence. */
 export class CliFailure extends Error {
@@ -29,13 +30,17 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
   if (error instanceof CliFailure) return { sentence: error.message, exitCode: error.exitCode }
   if (error instanceof Refusal) return { sentence: sentenceOfRefusal(error), exitCode: 1 }
   if (!(error instanceof Error)) return undefined
-  if ([ConfigError, NewerLayoutError, SealError, SecretKeyError, DataKeyError].some((kind) => error instanceof kind)) {
+  if (
+    [ConfigError, MissingPackageError, NewerLayoutError, SealError, SecretKeyError, DataKeyError].some(
+      (kind) => error instanceof kind,
+    )
+  ) {
     return { sentence: error.message, exitCode: 1 }
   }
   if (error instanceof CorruptRecordError) return { sentence: `The ${error.message}.`, exitCode: 1 }
-  if (isFilesAway(error)) return { sentence: `The files cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
+  if (isFilesAway(error)) return { sentence: `The files cannot be used: ${reasonOf(error)}.`, exitCode: 3 }
   if (isReplyError(error)) return { sentence: `Redis error: ${reasonOf(error)}.`, exitCode: 1 }
-  if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 1 }
+  if (isRedisAway(error)) return { sentence: `Redis cannot be used: ${reasonOf(error)}.`, exitCode: 3 }
   return undefined
 }
 

@@ -1,19 +1,80 @@
 // The command line as a whole: nouns, their verbs, the help on every level, and how one command line is run to its exit code.
 import { Command, CommanderError } from 'commander'
+import { z } from 'zod'
 import { VERSION } from '../kernel/version.ts'
+import type { ExitCode } from './failure.ts'
+import type { RouteVerb } from './route-verb.ts'
 import type { Terminal } from './run-verb.ts'
-import type { Verb } from './verb.ts'
+import type { ShownOption, Verb } from './verb.ts'
+import { attributeOf, wordOf } from './words.ts'
 
 /** The meaning of a first word that several verbs share, as in `events endpoints list`. */
 type Groups = Readonly<Record<string, string>>
 
+/** A verb that opens what it needs by itself, and writes its answer by itself. */
+export interface OwnVerb {
+  usage: string
+  summary: string
+  example: string
+  isDefault?: true
+  options: readonly ShownOption[]
+  serve(typed: Readonly<Record<string, unknown>>, terminal: Terminal): Promise<void>
+}
+
+type AnyVerb = Verb | RouteVerb | OwnVerb
+
+interface Loaded {
+  verbs: readonly AnyVerb[]
+  groups?: Groups
+}
+
 /** A group of verbs. They are loaded only when their noun is typed. */
 interface Noun {
   summary: string
-  load: () => Promise<{ verbs: readonly Verb[]; groups?: Groups }>
+  load: () => Promise<Loaded>
   /** Another word that people type for it. */
   alias?: string
 }
+
+type RouteVerbs = typeof import('./route-verbs.ts')
+type Chosen = (all: RouteVerbs) => () => Promise<readonly RouteVerb[]>
+
+/** The verbs of a noun that are routes and nothing more. */
+const routes =
+  (chosen: Chosen, groups: Groups = {}) =>
+  async (): Promise<Loaded> => ({ verbs: await chosen(await import('./route-verbs.ts'))(), groups })
+
+/** The same after verbs of its own. */
+async function withRoutes(own: Promise<Loaded>, chosen: Chosen): Promise<Loaded> {
+  const [{ verbs, groups = {} }, { verbs: more }] = await Promise.all([own, routes(chosen)()])
+  return { verbs: [...verbs, ...more], groups }
+}
+
+const AGENTS: OwnVerb = {
+  usage: 'serve',
+  isDefault: true,
+  summary: 'serve tools for agents (Model Context Protocol): they look, and prepare what only a person starts',
+  example: '--account 1',
+  options: [
+    { flags: '--account <id>', meaning: 'account that an operator acts for', isRequired: false },
+    {
+      flags: '--url <address>',
+      meaning: 'ask the service at this address, with a key, instead of Redis',
+      isRequired: false,
+    },
+    { flags: '--key-file <file>', meaning: 'file with the key for --url, instead of LANEWAY_KEY', isRequired: false },
+  ],
+  async serve(typed, terminal) {
+    const { serveAgents } = await import('./mcp.ts')
+    const { account, url, keyFile } = servedSchema.parse(typed)
+    await serveAgents({ account, url, keyFile }, terminal)
+  },
+}
+const servedSchema = z.object({
+  account: z.string().optional(),
+  url: z.string().optional(),
+  keyFile: z.string().optional(),
+})
 
 const NOUNS: Readonly<Record<string, Noun>> = {
   accounts: {
@@ -23,11 +84,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   keys: { summary: 'API keys of applications and people', load: () => import('./keys.ts') },
   senders: {
     summary: 'the numbers that messages are sent from, each with its provider',
-    load: () => import('./senders.ts'),
+    load: () => withRoutes(import('./senders.ts'), ({ senderVerbs }) => senderVerbs),
   },
   portfolios: {
     summary: 'numbers that share one daily limit of people at WhatsApp',
-    load: () => import('./portfolios.ts'),
+    load: () => withRoutes(import('./portfolios.ts'), ({ portfolioVerbs }) => portfolioVerbs),
   },
   secrets: {
     summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
@@ -35,16 +96,51 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
   templates: {
     summary: 'the approved templates that messages are validated against',
-    load: () => import('./templates.ts'),
+    load: () => withRoutes(import('./templates.ts'), ({ templateVerbs }) => templateVerbs),
   },
-  contacts: { summary: 'contacts, grouped by tag', load: () => import('./contacts.ts') },
-  messages: { summary: 'send, list, look up, cancel and requeue messages', load: () => import('./messages.ts') },
-  lanes: { summary: 'status of each sender: backlog, pace, pause, cooldown', load: () => import('./lanes.ts') },
+  contacts: {
+    summary: 'contacts, grouped by tag',
+    load: () => withRoutes(import('./contacts.ts'), ({ contactVerbs }) => contactVerbs),
+  },
+  messages: {
+    summary: 'send, list, look up, cancel and requeue messages',
+    load: () => withRoutes(import('./messages.ts'), ({ messageVerbs }) => messageVerbs),
+  },
+  lanes: {
+    summary: 'status of each sender: backlog, pace, pause, cooldown',
+    load: () => withRoutes(import('./lanes.ts'), ({ laneVerbs }) => laneVerbs),
+  },
   campaigns: { summary: 'one template to many people', load: () => import('./campaigns.ts') },
-  events: { summary: 'endpoints that events are posted to', load: () => import('./events.ts') },
+  events: {
+    summary: 'endpoints that events are posted to',
+    load: () => withRoutes(import('./events.ts'), ({ eventVerbs }) => eventVerbs),
+  },
   flows: { summary: 'forms of WhatsApp that ask your own server', load: () => import('./flows.ts') },
-  'opt-outs': { summary: 'people who want no advertising', load: () => import('./opt-outs.ts') },
+  'opt-outs': {
+    summary: 'people who want no advertising',
+    load: () => withRoutes(import('./opt-outs.ts'), ({ optOutVerbs }) => optOutVerbs),
+  },
   people: { summary: 'show all that is kept of a person, or forget it', load: () => import('./people.ts') },
+  conversations: {
+    summary: 'whether a person may be sent more than templates, and their messages',
+    load: routes(({ conversationVerbs }) => conversationVerbs),
+  },
+  tags: { summary: 'contact lists', load: routes(({ tagVerbs }) => tagVerbs) },
+  gallery: {
+    summary: 'folders and files that messages are sent with',
+    load: routes(({ galleryVerbs }) => galleryVerbs, {
+      folders: 'folders of the gallery',
+      files: 'files of the gallery',
+    }),
+  },
+  limits: {
+    summary: 'what an account may use, and how much of it is used',
+    load: routes(({ limitVerbs }) => limitVerbs),
+  },
+  'webhook-secrets': {
+    summary: 'secrets of the provider webhooks of an account',
+    load: routes(({ webhookSecretVerbs }) => webhookSecretVerbs),
+  },
   notices: {
     summary: "WhatsApp's updates of accounts, numbers and templates",
     load: async () => ({ verbs: (await import('./activity.ts')).noticeVerbs }),
@@ -56,6 +152,13 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     load: () => import('./health.ts'),
     alias: 'status',
   },
+  console: { summary: 'the figures of the console, once', load: routes(({ consoleVerbs }) => consoleVerbs) },
+  metrics: { summary: 'the metrics that Prometheus reads', load: routes(({ metricVerbs }) => metricVerbs) },
+  openapi: {
+    summary: 'the description of the HTTP interface',
+    load: routes(({ descriptionVerbs }) => descriptionVerbs),
+  },
+  mcp: { summary: 'tools for agents, over standard input and output', load: async () => ({ verbs: [AGENTS] }) },
   top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },
 }
 
@@ -65,24 +168,25 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['webhook', 'events endpoints'],
   ['number', 'senders'],
   ['queue', 'lanes'],
-  ['tag', 'contacts'],
 ])
 
 /** How a person calls the command line. */
 const PROGRAM = 'npm run cli --'
 
 const ABOUT = `
-It finds Redis through REDIS_URL, or else through the data folder of a running \`npm start\`.
+It finds Redis through REDIS_URL, or else through the data folder of a running \`npm start\`. With LANEWAY_URL and LANEWAY_KEY, or --url
+and --key-file, verbs that are routes ask that service instead.
 For scripts: npm run --silent cli -- <noun> <verb> --json (without --silent, npm itself prints two lines first).
 
 Example:
   ${PROGRAM} accounts list`
 
 /**
- * Runs one command line to its exit code: 0, 1 when something could not be done, 2 when something was typed wrongly. Answers
+ * Runs one command line to its exit code: 0, 1 when something was refused or could not be done, 2 when something was typed wrongly, 3
+ * when nobody answers. Answers
  * go to stdout, errors as one sentence to stderr. Rejects only with an error that nobody expected.
  */
-export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
+export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<0 | ExitCode> {
   try {
     const program = await createProgram(terminal, words)
     await program.parseAsync(words.length === 0 ? ['--help'] : typedTo(program, words), { from: 'user' })
@@ -90,10 +194,10 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
   } catch (error) {
     // Commander has printed its sentence, or the help, already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const { explain } = await import('./failure.ts')
+    const [{ explain }, { printable }] = await Promise.all([import('./failure.ts'), import('./print.ts')])
     const known = explain(error)
     if (known === undefined) throw error
-    terminal.stderr.write(`error: ${known.sentence}\n`)
+    terminal.stderr.write(`error: ${known.sentence.split('\n').map(printable).join('\n')}\n`)
     return known.exitCode
   }
 }
@@ -151,13 +255,14 @@ function typedTo(program: Command, words: readonly string[]): readonly string[] 
 /** The nouns with a verb that need not be typed. */
 const withDefault = new WeakSet<Command>()
 
-function addVerb(noun: Command, groups: Groups, verb: Verb, terminal: Terminal): void {
+function addVerb(noun: Command, groups: Groups, verb: AnyVerb, terminal: Terminal): void {
   const [first = '', ...rest] = verb.usage.split(' ')
   const group = groups[first]
   const parent = group === undefined ? noun : groupIn(noun, first, group)
   const usage = group === undefined ? verb.usage : rest.join(' ')
-  if (verb.isDefault === true) withDefault.add(parent)
-  const command = parent.command(usage, { isDefault: verb.isDefault === true }).description(verb.summary)
+  const isDefault = 'isDefault' in verb && verb.isDefault === true
+  if (isDefault) withDefault.add(parent)
+  const command = parent.command(usage, { isDefault }).description(verb.summary)
   if (command.name() === 'list') command.alias('ls')
   for (const { flags, meaning, isRequired } of verb.options) {
     if (isRequired) command.requiredOption(flags, `${meaning} (required)`)
@@ -168,8 +273,16 @@ function addVerb(noun: Command, groups: Groups, verb: Verb, terminal: Terminal):
     .addHelpText('after', `\nExample:\n  ${PROGRAM} ${pathOf(command)} ${verb.example}`)
     .action(async () => {
       const { json, ...options } = command.opts<Record<string, unknown>>()
-      const work = verb.prepare({ ...options, ...argumentsOf(command) }, (name) => spellingOf(name, command))
+      const typed = { ...options, ...argumentsOf(command) }
+      const spelling = (name: string): string => spellingOf(name, command)
       // Two thirds of what a command loads, which a help does without.
+      if ('serve' in verb) return verb.serve(typed, terminal)
+      if ('spec' in verb) {
+        const request = verb.prepare(typed, spelling)
+        const { runRoute } = await import('./run-route.ts')
+        return runRoute(verb, request, terminal, json === true)
+      }
+      const work = verb.prepare(typed, spelling)
       const { runVerb } = await import('./run-verb.ts')
       await runVerb(verb, work, terminal, json === true)
     })
@@ -188,11 +301,13 @@ const pathOf = (command: Command): string =>
   command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 
 function argumentsOf(command: Command): Record<string, unknown> {
-  return Object.fromEntries(command.registeredArguments.map((argument, i) => [argument.name(), command.args[i]]))
+  return Object.fromEntries(
+    command.registeredArguments.map((argument, i) => [attributeOf(argument.name()), command.args[i]]),
+  )
 }
 
 /** A value as it is typed: `--phone-number-id`, or `<id>` for an argument. */
 function spellingOf(name: string, command: Command): string {
   const option = command.options.find((each) => each.attributeName() === name)
-  return option?.long ?? `<${name}>`
+  return option?.long ?? `<${wordOf(name)}>`
 }

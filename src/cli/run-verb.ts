@@ -23,7 +23,12 @@ export async function runVerb(
   terminal: Terminal,
   isJson: boolean,
 ): Promise<void> {
-  const answer = await inSession(loadConfig(terminal.env), terminal, async (context) => {
+  const config = loadConfig(terminal.env)
+  // What is meant for another installation must not be done to the one that REDIS_URL names.
+  if (config.url !== undefined) {
+    throw new CliFailure('This verb needs Redis itself and asks no service: unset LANEWAY_URL, and set REDIS_URL.', 2)
+  }
+  const answer = await inSession(config, terminal, async (context) => {
     const { redis } = context
     if (work.account !== undefined) {
       await (verb.takesRemovedAccount ? keptAccount : existingAccount)(redis, work.account)

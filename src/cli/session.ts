@@ -21,6 +21,7 @@ import { useOptOutSecrets } from '../people/opt-outs/erased.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
 import { noteDataKeys } from '../redis/data-keys.ts'
 import { migrate } from '../redis/migrations.ts'
+import { requireReplicas } from '../redis/replication.ts'
 import { CliFailure, reasonOf } from './failure.ts'
 import type { Acted, CommandContext } from './verb.ts'
 
@@ -36,8 +37,9 @@ export async function inSession<T>(
   const url = redisUrlOf(config)
   // Trouble after that is reported by the command that it hits.
   const redis = await openOrThrow(url, OPEN_LIMIT_MS).catch((error: unknown) => {
-    throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`)
+    throw new CliFailure(`Redis at ${shownRedis(url)} cannot be used: ${reasonOf(error)}.`, 3)
   })
+  requireReplicas(redis, config.redisMinReplicas)
   const opened: { close(): Promise<unknown> }[] = []
   try {
     await migrate(redis)
@@ -55,7 +57,8 @@ export async function inSession<T>(
       },
     })
   } finally {
-    for (const each of opened.reverse()) await each.close()
+    // Whatever one of them says, the connection would keep the process alive.
+    for (const each of opened.reverse()) await each.close().catch(() => undefined)
     redis.disconnect()
   }
 }
@@ -129,7 +132,7 @@ export const noSender = (name: string): CliFailure => new CliFailure(`${notASend
  * `otherwise`, which names the option that agrees, when nobody can be asked, as in a script; one with `declined` when they refuse.
  */
 export async function confirm(
-  { stdin, stderr }: CommandContext,
+  { stdin, stderr }: Pick<CommandContext, 'stdin' | 'stderr'>,
   { sentence, declined, otherwise = 'Confirm with --yes.' }: { sentence: string; declined: string; otherwise?: string },
 ): Promise<void> {
   if (!('isTTY' in stdin && stdin.isTTY)) throw new CliFailure(`${sentence}. ${otherwise}`, 2)
@@ -140,7 +143,7 @@ export async function confirm(
 }
 
 /** The name of the person who is logged in. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username
   } catch {

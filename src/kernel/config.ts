@@ -51,6 +51,17 @@ const optionalText = z
   .optional()
   .transform((value) => (value === '' ? undefined : value))
 
+/** The address of a service, without a slash at its end; without a password, which errors would repeat. */
+export const webAddress = z
+  .union([
+    z.literal(''),
+    z
+      .url({ protocol: /^https?$/, error: 'expected an address such as https://laneway.example' })
+      .regex(/^[^?#@]*$/, 'expected an address without ?, # and @'),
+  ])
+  .optional()
+  .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
+
 /** Keys separated by commas; empty when there are none. */
 const secretKeys = list.refine((keys) => keys.every((key) => key.length >= SECRET_KEY_MIN), SECRET_KEY_EXPECTED)
 
@@ -111,16 +122,9 @@ export const settings = {
     .min(1, 'expected an address such as 127.0.0.1')
     .default('127.0.0.1')
     .describe('Address that port listens on'),
-  LANEWAY_PUBLIC_URL: z
-    .union([
-      z.literal(''),
-      z
-        .url({ protocol: /^https?$/, error: 'expected an address such as https://laneway.example' })
-        .regex(/^[^?#]*$/, 'expected an address without ? and #'),
-    ])
-    .optional()
-    .transform((value) => (value ? value.replace(/\/+$/, '') : undefined))
-    .describe("Public address of the producer, for the gallery's URLs; default: the address of the request"),
+  LANEWAY_PUBLIC_URL: webAddress.describe(
+    "Public address of the producer, for the gallery's URLs; default: the address of the request",
+  ),
   LANEWAY_TRUSTED_PROXIES: list
     .pipe(z.array(networkSchema))
     .describe('Networks of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8'),
@@ -236,6 +240,11 @@ export const settings = {
   LANEWAY_CLOUD_API_APP_SECRET: optionalText.describe(
     'Verifies the signature of cloud-api webhooks; without it they are refused',
   ),
+  LANEWAY_URL: webAddress.describe(
+    'Address of a service that the command line asks, with LANEWAY_KEY, instead of Redis',
+  ),
+  LANEWAY_MCP_TEST_NUMBERS: list.describe('Numbers that agents may send test messages to, separated by commas'),
+  LANEWAY_KEY: optionalText.describe('Key that the command line asks a service with'),
   LANEWAY_CLOUD_API_VERIFY_TOKEN: optionalText.describe('Answers the verification handshake of cloud-api webhooks'),
 }
 
@@ -245,6 +254,9 @@ const schema = z.object(settings).transform((env) => ({
   redisUrl: env.REDIS_URL,
   redisMinReplicas: env.LANEWAY_REDIS_MIN_REPLICAS,
   dataDir: env.LANEWAY_DATA_DIR,
+  url: env.LANEWAY_URL,
+  key: env.LANEWAY_KEY,
+  mcpTestNumbers: env.LANEWAY_MCP_TEST_NUMBERS,
   production: env.LANEWAY_ENV === 'production',
   logLevel: env.LANEWAY_LOG_LEVEL,
   bucket: env.LANEWAY_FILES_URL,

@@ -27,17 +27,23 @@ const DAYS = new Map([
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?$/
 const withZone = z.iso.datetime({ offset: true })
 
+/** The time in epoch ms of a text that means the same in every zone: with its zone, `24h` ago, `+24h` ahead; undefined for others. */
+export function parseZonedMoment(text: string, nowMs: number): number | undefined {
+  if (withZone.safeParse(text).success) return Date.parse(text)
+  const ago = parseDuration(text)
+  if (ago !== undefined) return nowMs - ago
+  const ahead = text.startsWith('+') ? parseDuration(text.slice(1)) : undefined
+  return ahead && nowMs + ahead
+}
+
 /**
  * The time in epoch ms; undefined for a text that is none. `24h` is 24 hours ago, `+24h` in 24 hours; `yesterday`, `today`, `tomorrow` and `2026-11-27` are the
  * first moment of that day, and `2026-11-27T09:00` is that hour, all in `zone` (an IANA name). An hour that the zone skips is the one
  * after it, one that comes twice the first of both.
  */
 export function parseMoment(text: string, { nowMs, zone }: { nowMs: number; zone: string }): number | undefined {
-  if (withZone.safeParse(text).success) return Date.parse(text)
-  const ago = parseDuration(text)
-  if (ago !== undefined) return nowMs - ago
-  const ahead = text.startsWith('+') ? parseDuration(text.slice(1)) : undefined
-  if (ahead !== undefined) return nowMs + ahead
+  const zoned = parseZonedMoment(text, nowMs)
+  if (zoned !== undefined) return zoned
   const days = DAYS.get(text)
   if (days !== undefined) {
     const [year, month, day] = wallClock(nowMs, zone)

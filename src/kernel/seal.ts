@@ -50,14 +50,20 @@ interface Key {
  * A Seal under `secretKeys` (LANEWAY_SECRET_KEYS or what stands in for it; every process must share them): the first
  * seals, all open. A sealed text is `v2.<id of the key>.` and base64url of nonce, tag and ciphertext.
  */
-export function createSeal(secretKeys: readonly string[]) {
-  const keys = secretKeys.map(keyOf)
-  const [first] = keys
-  if (first === undefined) throw new Error('a seal without a key')
+export function createSeal(secretKeys: readonly string[] | (() => readonly string[])) {
+  let read: Key[] | undefined
+  /** Read when the first secret is sealed or opened: who only looks at other things needs no key, and makes no file with one. */
+  function keysOf(): readonly [Key, ...Key[]] {
+    read ??= (typeof secretKeys === 'function' ? secretKeys() : secretKeys).map(keyOf)
+    const [first, ...others] = read
+    if (first === undefined) throw new Error('a seal without a key')
+    return [first, ...others]
+  }
 
   const encrypt =
     (plain: string): SealedFor =>
     (context) => {
+      const [first] = keysOf()
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', first.bytes, nonce).setAAD(textOf(context))
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
@@ -66,7 +72,7 @@ export function createSeal(secretKeys: readonly string[]) {
 
   function decrypt(sealed: string, context: SealContext): string {
     const [, id, body = ''] = SEALED.exec(sealed) ?? []
-    const key = keys.find((each) => each.id === id)
+    const key = keysOf().find((each) => each.id === id)
     const plain = key && open(key, Buffer.from(body, 'base64url'), textOf(context))
     if (plain !== undefined) return plain
     throw new SealError(
@@ -74,7 +80,7 @@ export function createSeal(secretKeys: readonly string[]) {
     )
   }
 
-  const isFresh = (sealed: string): boolean => SEALED.exec(sealed)?.[1] === first.id
+  const isFresh = (sealed: string): boolean => SEALED.exec(sealed)?.[1] === keysOf()[0].id
 
   return {
     /** Seals a secret under the first key, for the context that it is then given. */

@@ -18,9 +18,8 @@ export async function actingFor(
   redis: Redis,
   key: Caller,
   access: Exclude<Access, { in: 'open' }>,
-  request: IncomingMessage,
+  named: string | undefined,
 ): Promise<Caller> {
-  const named = namedAccount(request)
   if (!isOperator(key)) {
     if (named !== undefined && named !== String(key.account)) throw notFound('The account')
     return key
@@ -39,7 +38,8 @@ export async function actingFor(
 /** The account that a request is about; undefined for all of them, where an operator names none. */
 export const accountOf = ({ account }: Caller): number | undefined => (account === NO_ACCOUNT ? undefined : account)
 
-function namedAccount({ headers, url = '' }: IncomingMessage): string | undefined {
+/** The account that a request names, in its header or its query. */
+export function namedAccount({ headers, url = '' }: IncomingMessage): string | undefined {
   const inHeader = headers[ACCOUNT_HEADER]
   if (inHeader !== undefined) return String(inHeader)
   const at = url.indexOf('?')

@@ -5,16 +5,13 @@
 // and dropped within bounds, and only then does the response end.
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isFilesAway } from '../files/store.ts'
 import { createLineLimit, type Log } from '../kernel/log.ts'
-import { Refusal } from '../kernel/refusal.ts'
-import { isRedisAway } from '../redis/errors.ts'
-import { OtherInstallationError } from '../redis/installation.ts'
-import { ApiError, errorBody, internal, otherStorage, refused, storageAway } from './errors.ts'
+import { type ApiError, errorBody } from './errors.ts'
 import { holderOf } from './overload/connections.ts'
 import { spendBudget } from './overload/event-loop-budget.ts'
 import { createFairShares } from './overload/fair-shares.ts'
 import { rateHeaders } from './rate-headers.ts'
+import { toApiError } from './to-api-error.ts'
 
 const SANE_REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -87,15 +84,6 @@ export function refuse(thrown: unknown, response: ServerResponse, requestId: str
     return
   }
   answerJson(response, requestId, { status: error.status, headers: error.headers, body: errorBody(error, requestId) })
-}
-
-function toApiError(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown
-  if (thrown instanceof Refusal) return refused(thrown)
-  if (thrown instanceof OtherInstallationError) return otherStorage(thrown)
-  if (isRedisAway(thrown) || isFilesAway(thrown)) return storageAway(thrown)
-  if (thrown instanceof URIError) return new ApiError(400, 'invalid_path', 'The path is not valid percent-encoding.')
-  return internal(thrown)
 }
 
 /** Error codes of streams and sockets whose other end has gone. */

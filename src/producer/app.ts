@@ -113,7 +113,7 @@ function serve(gate: Gate) {
         query: undefined,
         headers: undefined,
         body: undefined,
-        incoming: undefined,
+        incoming: rule.as === 'stream' ? request : undefined,
         sent: body.sent,
         raw: body.raw,
         assertStillAllowed: () => authorised({}),

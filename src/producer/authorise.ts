@@ -7,7 +7,7 @@ import { findSession } from '../accounts/sessions.ts'
 import { Refusal } from '../kernel/refusal.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
 import type { Redis } from '../redis/connect.ts'
-import { actingFor } from './acting-account.ts'
+import { actingFor, namedAccount } from './acting-account.ts'
 import { ApiError, refused } from './errors.ts'
 import type { Gate } from './gate.ts'
 import { showedKey, showedNoKey } from './overload/connections.ts'
@@ -49,7 +49,7 @@ export async function authorise(
         ? checkCredential(redis, await withKey(redis, access, secret), permissions, nowMs, from)
         : await ofSession(sessionId)
     showedKey(request.socket, key.account)
-    return await actingFor(redis, key, access, request)
+    return await actingFor(redis, key, access, namedAccount(request))
   } catch (error) {
     if (error instanceof Refusal && error.kind === 'unauthorized') showedNoKey(request.socket, from())
     if (error instanceof KeyRefusal) {

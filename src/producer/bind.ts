@@ -125,7 +125,6 @@ function readerOf<R extends RouteSpec>(spec: R): (context: RequestContext) => Co
     context.query = parsed(spec.query, () => (isKeyed ? withoutAccount(request.query) : request.query), NONE)
     context.headers = parsed(spec.headers, () => pick(headerNames, (name) => headerOf(request, name)), NONE)
     context.body = parsed(bodySchema, () => sent, rule.as === 'json' ? sent : undefined)
-    context.incoming = rule.as === 'stream' ? request : undefined
     if (faults.length > 0) throw invalid(faults.slice(0, FAULTS_MAX))
     // The fields were parsed above; TypeScript cannot prove types that depend on the route.
     return context as unknown as ContextOf<R>
@@ -163,5 +162,5 @@ function pick(names: readonly string[], take: (name: string) => unknown): Record
   return picked
 }
 
-const headerOf = ({ headers }: IncomingMessage, name: string): string | undefined =>
+const headerOf = ({ headers }: Pick<IncomingMessage, 'headers'>, name: string): string | undefined =>
   headers[name.toLowerCase()]?.toString()

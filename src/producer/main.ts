@@ -17,7 +17,7 @@ import { createTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import type { DemoSwitch } from './api/console/handlers.ts'
 import { consolePages } from './api/console/pages.ts'
 import { openApi } from './api/routes.ts'
-import { DASHBOARD_PATH } from './api/table.ts'
+import { DASHBOARD_PATH, FAMILIES } from './api/table.ts'
 import { buildApp } from './app.ts'
 import { createDashboard } from './dashboard.ts'
 import { createGate } from './gate.ts'
@@ -57,7 +57,11 @@ export async function startProducer(
   requireReplicas(redis, config.redisMinReplicas)
   const counting = telemetry.start(redis, log)
   let stopping = false
-  const api = openApi({ redis, config, log, telemetry, demo, isStopping: () => stopping })
+  const deps = { redis, config, log: () => log, telemetry: () => telemetry, demo, isStopping: () => stopping }
+  const api = await openApi(
+    deps,
+    FAMILIES.map(({ id }) => id),
+  )
   const gate = createGate(redis, log, config)
   const dashboard = { path: DASHBOARD_PATH, handler: createDashboard(gate) }
   const app = buildApp({ gate, log, routes: api.routes, dashboard, pages: consolePages() })

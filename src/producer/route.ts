@@ -119,6 +119,8 @@ export interface RouteSpec {
    * the answer, unless the handler names another one.
    */
   act?: string
+  /** Offered to agents (`laneway mcp`): to look, or to prepare what only a person starts. */
+  mcp?: 'read' | 'draft'
   params?: z.ZodObject
   /** Without one, the query is ignored. */
   query?: z.ZodObject
@@ -152,8 +154,11 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
     ? Parsed<S>
     : undefined
 
+/** What came in the address and the head of a request, as Express has it. */
+export type RequestFields = Pick<Request, 'params' | 'query' | 'headers'>
+
 /**
- * All that is known of a request: filled in by app.ts, its fields read by the schemas of its route (bind.ts) before a
+ * All that is known of a request: filled in by app.ts, or by in-process.ts for one without HTTP, its fields read by the schemas of its route (bind.ts) before a
  * handler gets it.
  */
 export interface RequestContext<
@@ -163,7 +168,7 @@ export interface RequestContext<
   Body = unknown,
   Incoming = unknown,
 > {
-  request: Request
+  request: RequestFields
   requestId: string
   caller: Caller
   params: Params

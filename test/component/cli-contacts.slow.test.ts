@@ -211,7 +211,7 @@ test('a tag or account that does not exist and a tag of another account get the 
 
 test('an import interrupted by the death of Redis ends with one sentence; run again it completes, nobody twice', async () => {
   const { run, server: own, redis: again, of, tag, rows, file } = await diedUnder
-  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run).toMatchObject({ code: 3, stdout: '' })
   expect(run.stderr).toMatch(/^error: Redis cannot be used: [^\n]+[^.]\.\n$/)
   const members = contactsOf(again, of).members(tag)
   expect(await members.count()).toBeLessThan(rows.length)

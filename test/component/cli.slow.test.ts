@@ -111,10 +111,19 @@ describe('help', () => {
       'flows',
       'opt-outs',
       'people',
+      'conversations',
+      'tags',
+      'gallery',
+      'limits',
+      'webhook-secrets',
       'notices',
       'activity',
       'stats',
       'health',
+      'console',
+      'metrics',
+      'openapi',
+      'mcp',
       'top',
     ])
     for (const noun of nouns) {
@@ -567,7 +576,7 @@ test('an account that does not exist is an error wherever it filters a list', as
 
 test('a Redis that does not answer is named without its password', async () => {
   const run = await unanswered
-  expect(run).toMatchObject({ code: 1, stdout: '' })
+  expect(run).toMatchObject({ code: 3, stdout: '' })
   expect(run.stderr).toMatch(/^error: Redis at 127\.0\.0\.1:1 cannot be used: .*[^.]\.\n$/)
   expect(run.stderr).not.toContain('hush')
 })

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { closeSync, constants, openSync, rmSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -63,6 +63,13 @@ const route = (handle: Route['handle']): Route => ({
   handle,
 })
 
+/** The socket of a request, which handlers do not see. */
+function socketOf(request: object): Socket {
+  const socket: unknown = Reflect.get(request, 'socket')
+  if (socket instanceof Socket) return socket
+  throw new Error('the request has no socket')
+}
+
 /** What streams and sockets say when the other end has gone, each thrown the moment the socket tells of its error. */
 test.each([
   'ECONNRESET',
@@ -77,7 +84,7 @@ test.each([
   const [reached, thrown] = [once(events, 'reached'), once(events, 'thrown')]
   const throwing = route(async ({ request }) => {
     events.emit('reached')
-    await new Promise((resolve) => request.socket.once('error', resolve))
+    await new Promise((resolve) => socketOf(request).once('error', resolve))
     events.emit('thrown')
     throw Object.assign(new Error('it broke'), { code })
   })
@@ -116,7 +123,7 @@ test('a fault of ours is logged although the client is gone', async () => {
   const reached = once(events, 'reached')
   const failing = route(async ({ request }) => {
     events.emit('reached')
-    await new Promise((resolve) => request.socket.once('close', resolve))
+    await new Promise((resolve) => socketOf(request).once('close', resolve))
     throw new TypeError('a mistake')
   })
   const app = await startApp(gallery.redis, [failing], log)

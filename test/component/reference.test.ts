@@ -68,17 +68,23 @@ test('a message is found by it while it waits and once it was sent, by nothing s
   expect(await found('a')).toEqual([])
   expect(await found('a-1', other.api)).toEqual([])
   const listed = await runCli(['messages', 'list', '--reference', 'a-1', '--json'], service.settings)
-  expect(z.object({ messages: z.array(z.object({ id: z.string() })) }).parse(JSON.parse(listed.stdout)).messages).toEqual(
-    [waiting, sent].map((id) => expect.objectContaining({ id })),
-  )
+  expect(
+    z.object({ messages: z.array(z.object({ id: z.string() })) }).parse(JSON.parse(listed.stdout)).messages,
+  ).toEqual([waiting, sent].map((id) => expect.objectContaining({ id })))
 })
 
 test('every way to send takes it: the older address, a batch and a list', async () => {
   const older = await sendTo(service, tenant, '+491700009121', { reference: 'w-1' })
-  const answer = await tenant.api.post('/messages', { messages: [text('+491700009122', { reference: 'w-1' })] })
-  expect(answer.status, answer.text).toBe(202)
-  const [listed] = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer.json).data
-  expect(await found('w-1')).toEqual([listed?.id, older])
+  const ids = z.array(z.object({ id: z.string() }))
+  const batch = await tenant.api.post('/messages/batch', {
+    messages: [text('+491700009122', { reference: 'w-1', recipient_type: 'individual', messaging_product: 'chatapp' })],
+  })
+  expect(batch.status, batch.text).toBe(200)
+  const [ofBatch] = z.object({ results: ids }).parse(batch.json).results
+  const list = await tenant.api.post('/messages', { messages: [text('+491700009123', { reference: 'w-1' })] })
+  expect(list.status, list.text).toBe(202)
+  const [ofList] = z.object({ data: ids }).parse(list.json).data
+  expect(await found('w-1')).toEqual([ofList?.id, ofBatch?.id, older])
 })
 
 test('only messages with it are sent again', async () => {
@@ -98,9 +104,7 @@ test('only messages with it are sent again', async () => {
 test('one that is longer than 200 characters is refused with its name, and an empty one is none', async () => {
   const long = await tenant.api.post('/messages', text('+491700009141', { reference: 'x'.repeat(201) }))
   expect(long.status).toBe(400)
-  expect(errorOf(long).details).toEqual([
-    { path: 'reference', message: 'at most 200 characters, got 201' },
-  ])
+  expect(errorOf(long).details).toEqual([{ path: 'reference', message: 'at most 200 characters, got 201' }])
   const empty = await tenant.api.post('/messages', text('+491700009142', { reference: '' }))
   expect(one.parse(empty.json).data.reference).toBeNull()
 })

@@ -172,3 +172,19 @@ test('another account sees nothing of it', async () => {
   const foreign = await other.api.get(`/scheduled?sender=${tenant.cloudNumber}`)
   expect([foreign.status, errorOf(foreign).code]).toEqual([400, 'unknown_sender'])
 })
+
+test.each([
+  ['+1h', '+400h', true],
+  ['1h', '2126-11-27T00:00:00+02:00', true],
+  ['+400h', '2126-11-27T00:00:00Z', false],
+])('times in a query are read as people write them: from %s until %s', async (since, until, isThere) => {
+  const id = await sendAt(inHours(60))
+  const ids = idsOf(await page({ since, until, limit: '1000' }))
+  expect(ids.includes(id)).toBe(isThere)
+})
+
+test.each(['soon', '2026-01-31', 'yesterday', '9'])('the time %j is refused with what is expected', async (since) => {
+  const answer = await tenant.api.get(`/scheduled?since=${since}`)
+  expect(answer.status).toBe(400)
+  expect(errorOf(answer).message).toContain(`since: expected a time with its zone such as 2026-01-31T12:00:00Z`)
+})

@@ -11,7 +11,7 @@ import { openFolder } from '../../src/files/folder.ts'
 import { addFile, type GalleryFile } from '../../src/gallery/files.ts'
 import { createFolder, type Folder } from '../../src/gallery/folders.ts'
 import { startMoves } from '../../src/gallery/moves.processor.ts'
-import { galleryRoutes } from '../../src/producer/api/gallery/handlers.ts'
+import { fileRoutes, folderRoutes } from '../../src/producer/api/gallery/handlers.ts'
 import { openBulkMoves } from '../../src/producer/api/gallery/moves.ts'
 import { GALLERY } from '../../src/producer/api/gallery/routes.ts'
 import { connectFailFast, connectWithRetry, readyOrLate } from '../../src/redis/connect.ts'
@@ -43,7 +43,7 @@ export async function startGallery({ bulkMoveWaitMs = 120_000, log = silentLog }
   const moves = openBulkMoves(redis)
   const files = openFolder(dataDir)
   const config = { files, publicUrl: undefined, uploadMaxBytes: UPLOAD_MAX_BYTES, bulkMoveWaitMs, limits: UNLIMITED }
-  const app = await startApp(redis, galleryRoutes({ redis, config, moves }), log)
+  const app = await startApp(redis, [...folderRoutes({ redis }), ...fileRoutes({ redis, config, moves })], log)
   const account = await createAccount(redis, 'ours')
   const otherAccount = await createAccount(redis, 'theirs')
   const key = async (owner: number, permissions: Permission[], expiresAtMs = 0) =>

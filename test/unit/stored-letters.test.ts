@@ -105,7 +105,16 @@ test.each<[string, Readonly<Record<string, string>>]>([
 
 /** Every letter of a message's record that a field was ever given. One is added with a new field, and none ever goes. */
 const EVER_GIVEN: Readonly<Record<string, string>> = {
-  ...{ a: 'attempt', b: 'others', c: 'pricing', e: 'problem', g: 'campaign', h: 'history', j: 'cappedUntil' },
+  ...{
+    a: 'attempt',
+    b: 'others',
+    c: 'pricing',
+    d: 'reference',
+    e: 'problem',
+    g: 'campaign',
+    h: 'history',
+    j: 'cappedUntil',
+  },
   ...{ k: 'type', l: 'sendAt', m: 'messageStatus', n: 'tries', o: 'repeats', p: 'payload', q: 'waves' },
   ...{
     r: 'run',

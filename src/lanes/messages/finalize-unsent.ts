@@ -42,7 +42,9 @@ export async function finalizeUnsent(
   const isErased = how === 'erased'
   const end = ENDS[how]
   const message = newMessageOf(payload)
-  const kept = isErased ? { ...message, to: '', text: '', filled: undefined, campaign: undefined, reference: undefined } : message
+  const kept = isErased
+    ? { ...message, to: '', text: '', filled: undefined, campaign: undefined, reference: undefined }
+    : message
   const reply = await finalizeScript(
     redis,
     {

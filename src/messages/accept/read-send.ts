@@ -75,7 +75,8 @@ export const envelopeSchema = z.object({
     .optional(),
   reference: textUpTo(LIMITS.reference)
     .meta({
-      description: 'A text of your own, such as an order number: lookups and events give it back, and lists find by it.',
+      description:
+        'A text of your own, such as an order number: lookups and events give it back, and lists find by it.',
     })
     .optional(),
 })

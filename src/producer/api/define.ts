@@ -21,7 +21,7 @@ export interface ShortExample extends Partial<Example> {
   next?: string
 }
 
-type Optional = 'access' | 'forSenders' | 'alsoAt' | 'details' | 'takesRoom' | 'act' | 'errors'
+type Optional = 'access' | 'forSenders' | 'alsoAt' | 'details' | 'takesRoom' | 'act' | 'mcp' | 'errors'
 
 interface Given extends Partial<Pick<RouteSpec, Optional | 'params' | 'query' | 'headers' | 'answers'>> {
   /** A schema is a JSON body. Without one, GET and DELETE take none and others an empty one that may be left out. */

@@ -5,6 +5,7 @@ import { SEPARATORS } from '../../files/csv-head.ts'
 import { IDEMPOTENCY_KEY_MAX } from '../../kernel/body-limits.ts'
 import { textUpTo } from '../../kernel/bounded.ts'
 import { quoted } from '../../kernel/fault.ts'
+import { parseZonedMoment } from '../../kernel/moment.ts'
 import { parseListedPerson, parsePerson, parsePhone } from '../../kernel/recipient.ts'
 import { isVisible } from '../../kernel/visible.ts'
 import { NO_REASON } from '../../model/lanes/pause-reason.ts'
@@ -34,10 +35,19 @@ export const flagField = z
   .default('false')
   .transform((text) => text === 'true')
 
-/** A time with its zone, read as epoch ms. */
-export const timeField = z.iso
-  .datetime({ offset: true, error: 'expected an ISO 8601 time with its zone, such as 2026-01-31T12:00:00Z' })
-  .transform((text) => Date.parse(text))
+/** A time with its zone, or so long ago or ahead; read as epoch ms. Whose day `yesterday` is, only who asks can say. */
+export const timeField = textUpTo(40)
+  .transform((text, context) => {
+    // A plus in a query that nobody has encoded comes as a space.
+    const ms = parseZonedMoment(text.replace(/^ /, '+'), Date.now())
+    if (ms !== undefined) return ms
+    context.addIssue(`expected a time with its zone such as 2026-01-31T12:00:00Z, or 24h, got ${quoted(text)}`)
+    return z.NEVER
+  })
+  .meta({
+    format: 'moment',
+    description: 'ISO 8601 with its zone; `24h` ago; `+24h` ahead.',
+  })
 
 /** How many records a list gives at once. */
 const PAGE_DEFAULT = 100

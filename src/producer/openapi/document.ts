@@ -9,10 +9,11 @@ import {
 } from 'zod-openapi'
 import { DASHBOARD_PATH, FAMILIES } from '../api/table.ts'
 import { errorExamples } from '../error-codes.ts'
+import { operationId } from '../operation-id.ts'
 import type { RouteSpec } from '../route.ts'
 import { operationOf } from './operation.ts'
 import { errorAnswer } from './operation-answers.ts'
-import { COMPONENTS, createNames, documentedPath, INTRODUCTION, operationId } from './shared-parts.ts'
+import { COMPONENTS, createNames, documentedPath, INTRODUCTION } from './shared-parts.ts'
 import { eventWebhooks, providerWebhooks } from './webhooks.ts'
 
 /** Makes the document for this version of the service. Takes some 100 ms: the build does it. */

@@ -79,9 +79,6 @@ export const COMPONENTS: ZodOpenApiComponentsObject = {
   },
 }
 
-/** `campaigns` and `start` → `campaignsStart`, which stays the same as long as the table has these names. */
-export const operationId = (family: string, name: string): string => family + pascal(name)
-
 /** With its first letter large. */
 export const pascal = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 

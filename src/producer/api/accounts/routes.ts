@@ -81,6 +81,7 @@ const own = routesOf({ access: { in: 'bearer', permission: 'admin' } })
 
 export const limits = {
   list: own.get('/admin/limits', 'Lists the limits in force for the account and how much of each is used.', {
+    mcp: 'read',
     query: z.strictObject({}),
     answers: { 200: bare(z.array(limitInForce)) },
   }),

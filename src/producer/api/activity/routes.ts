@@ -15,6 +15,7 @@ export const activity = {
     '/admin/activity',
     'Lists who did what and when, over HTTP and on the command line, the latest first.',
     {
+      mcp: 'read',
       details: 'Kept for 90 days. An operator that names no account sees the whole installation.',
       query: z.strictObject({ limit: pageFields.limit, cursor: cursor.optional() }),
       answers: page(auditLogEntrySchema),
@@ -28,6 +29,7 @@ export const notices = {
     '/admin/notices',
     'Lists notices of WhatsApp about the account, its numbers and templates, the latest first.',
     {
+      mcp: 'read',
       details:
         'The latest 1,000 of 90 days, and of one kind at most the first 60 of each minute. An operator that names no account ' +
         'sees the whole installation. With a filter a page may be short and still not be the last.',

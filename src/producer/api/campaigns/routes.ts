@@ -121,6 +121,7 @@ const toStart = { ...wrongState, 400: ['template_not_approved', 'template_change
 
 export const campaigns = {
   create: change.post('/campaigns', 'Creates a draft.', {
+    mcp: 'draft',
     act: 'campaign.create',
     takesRoom: true,
     idempotent: true,
@@ -145,15 +146,18 @@ export const campaigns = {
     ],
   }),
   list: look.get('/campaigns', 'Lists the account’s campaigns, the latest first.', {
+    mcp: 'read',
     query: listQuery,
     answers: page(campaignDocumentSchema),
     examples: [{ query: { state: 'running,paused' }, data: [listedExample] }],
   }),
   show: look.get('/campaigns/:id', 'Shows a campaign with its progress.', {
+    mcp: 'read',
     answers,
     examples: [{ says: 'campaign', data: exampleCampaign }],
   }),
   preflight: change.post('/campaigns/:id/preflight', 'Counts, checks and freezes the recipients, in the background.', {
+    mcp: 'draft',
     act: 'campaign.preflight',
     takesRoom: true,
     answers,

@@ -48,6 +48,7 @@ export const consoleSession = {
 
 export const consoleLive = {
   snapshot: look.get('/console/snapshot', 'Shows the present state of lanes, campaigns, workers and Redis.', {
+    mcp: 'read',
     details:
       'Taken at most once a second for each account, however many ask. A key for some senders sees their lanes only.',
     query: z.strictObject({}),
@@ -66,6 +67,7 @@ export const consoleLive = {
     examples: [{ query: { limit: '1' } }],
   }),
   history: look.get('/console/history', 'Shows counts per 10 s of the last hour, or per 5 min of the last week.', {
+    mcp: 'read',
     query: z.strictObject({
       sender: textIdField.optional().describe('The lane of one sender.'),
       span: z.enum(SPANS).default('hour'),

@@ -67,6 +67,7 @@ export const contacts = {
     examples: [{ query: { tag: '1', limit: '1' } }],
   }),
   tags: look.get('/contacts/tags', 'Lists the contact lists (tags) of the account, the oldest first.', {
+    mcp: 'read',
     query: idPageQuery,
     answers: page(tagSchema),
   }),

@@ -30,6 +30,7 @@ export const conversationSchema = named('Conversation', {
 
 export const conversations = {
   show: route.get('/conversations/:person', 'Shows whether a person may be sent more than templates, and until when.', {
+    mcp: 'read',
     forSenders: true,
     query: z.strictObject({
       sender: textUpTo(255)
@@ -44,6 +45,7 @@ export const conversations = {
     '/conversations/:person/messages',
     'Lists what was sent to a person and what they wrote, the newest first, a page at a time.',
     {
+      mcp: 'read',
       access: { in: 'bearer', permission: 'messages:read', removedToo: true },
       forSenders: true,
       query: pageQuery(100).extend({

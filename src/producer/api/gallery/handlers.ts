@@ -22,6 +22,7 @@ import {
   renameFolder,
 } from '../../../gallery/folders.ts'
 import { permits } from '../../../model/accounts/permissions.ts'
+import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route, readForm } from '../../bind.ts'
 import { ApiError, invalid, notFound } from '../../errors.ts'
 import { readUpload } from '../../multipart.ts'
@@ -41,9 +42,7 @@ const MEDIA = /^(image\/(?!svg)|audio\/|video\/)/
 
 const formSchema = z.object({ folder_id: textIdField, file: galleryNameField })
 
-export const galleryRoutes = (deps: GalleryDeps): Route[] => [...folderRoutes(deps), ...fileRoutes(deps)]
-
-const folderRoutes = ({ redis }: GalleryDeps): Route[] =>
+export const folderRoutes = ({ redis }: { redis: Redis }): Route[] =>
   bind(galleryFolders)({
     async list({ caller, query: { after, limit } }) {
       const { page, nextAfter } = pageOf(await listFolders(redis, caller.account, after, limit + 1), limit)
@@ -71,7 +70,7 @@ const folderRoutes = ({ redis }: GalleryDeps): Route[] =>
     },
   })
 
-function fileRoutes(deps: GalleryDeps): Route[] {
+export function fileRoutes(deps: GalleryDeps): Route[] {
   const { redis, config } = deps
   let cleaned = false
 

@@ -10,21 +10,17 @@ import { ApiError } from '../../errors.ts'
 import { says, shows } from '../answers.ts'
 import { health, metrics } from './routes.ts'
 
-interface HealthDeps {
-  redis: Redis
-  telemetry: Telemetry
-  isStopping: () => boolean
-}
-
-export const healthRoutes = ({ redis, telemetry, isStopping }: HealthDeps): Route[] => [
-  ...bind(metrics)({
+export const metricRoutes = ({ redis, telemetry }: { redis: Redis; telemetry: Telemetry }): Route[] =>
+  bind(metrics)({
     async metrics({ caller }) {
       const account = accountOf(caller)
       const text = await (account === undefined ? telemetry.text(redis) : telemetry.textOfAccount(redis, account))
       return { headers: { 'Content-Type': telemetry.contentType }, stream: Readable.from([text]) }
     },
-  }),
-  ...bind(health)({
+  })
+
+export const healthRoutes = ({ redis, isStopping }: { redis: Redis; isStopping: () => boolean }): Route[] =>
+  bind(health)({
     alive: async () => says('alive'),
     async ready() {
       // Load balancers see this before the port closes, so that no request is refused.
@@ -36,5 +32,4 @@ export const healthRoutes = ({ redis, telemetry, isStopping }: HealthDeps): Rout
         headers: { 'Retry-After': '5' },
       })
     },
-  }),
-]
+  })

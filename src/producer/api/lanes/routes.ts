@@ -13,14 +13,17 @@ const lane = routesOf({ access, forSenders: true, params, shown: { lane: '1' } }
 
 export const lanes = {
   lanes: route.get('/admin/lanes', 'Lists all lanes and their status.', {
+    mcp: 'read',
     query: idPageQuery,
     answers: page(laneStatusSchema),
   }),
   show: lane.get('/admin/lanes/:lane', 'Shows a lane and its status.', {
+    mcp: 'read',
     answers: one(laneStatusSchema),
     examples: [{ says: 'lane' }],
   }),
   deadLetters: lane.get('/admin/lanes/:lane/dead-letters', 'Lists the dead letters of a lane, the latest first.', {
+    mcp: 'read',
     query: idPageQuery,
     answers: page(deadLetterSchema),
   }),

@@ -80,12 +80,14 @@ const jobSchema = named('RequeueJob', {
 
 export const messages = {
   list: look.get('/messages', 'Lists messages that match a filter, the newest first, a page at a time.', {
+    mcp: 'read',
     query: listQuery,
     answers: page(listedMessageSchema),
     errors: { 400: ['unknown_sender'] },
     examples: [{ query: { to: '+447700900123', limit: '1' } }],
   }),
   scheduled: look.get('/scheduled', 'Lists scheduled messages and campaigns, the next first.', {
+    mcp: 'read',
     details:
       'Messages with a `send_at` in the future, and scheduled campaigns. A page may be short and still have a cursor: messages ' +
       'that wait for another try are left out.',
@@ -117,6 +119,7 @@ export const messages = {
     examples: [{ params: { id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV' }, says: 'done' }],
   }),
   show: look.get('/messages/:id', 'Shows where a message is, why it waits, and its history.', {
+    mcp: 'read',
     forSenders: true,
     answers: one(messageSchema),
     examples: [{ says: 'message' }],

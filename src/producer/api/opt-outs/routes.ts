@@ -61,6 +61,7 @@ export const optOuts = {
     answers: { 200: { contentTypes: ['text/csv'] } },
   }),
   show: look.get('/opt-outs/:person', 'Shows since when a person wants no advertising, and by which source.', {
+    mcp: 'read',
     details: '404 for a person who has not opted out.',
     answers: one(optOutSchema),
     examples: [{ says: 'opted out' }],

@@ -29,6 +29,7 @@ const newPortfolio = z.strictObject({
 
 export const portfolios = {
   list: route.get('/admin/portfolios', "Lists the account's portfolios.", {
+    mcp: 'read',
     query: idPageQuery,
     answers: page(portfolioDocumentSchema),
   }),
@@ -40,6 +41,7 @@ export const portfolios = {
     examples: [{ body: { name: 'Shop Ltd', daily_limit: 10_000 }, says: 'created' }],
   }),
   show: route.get('/admin/portfolios/:id', 'Shows a portfolio, and how much of its limit is used.', {
+    mcp: 'read',
     answers: one(portfolioDocumentSchema),
     examples: [{ says: 'portfolio' }],
   }),

@@ -84,6 +84,7 @@ const changes = changesOf({
 
 export const senders = {
   list: route.get('/admin/senders', 'Lists senders; for an operator that names no account, those of all.', {
+    mcp: 'read',
     query: idPageQuery,
     answers: page(senderDocumentSchema),
   }),
@@ -113,10 +114,12 @@ export const senders = {
     },
   ),
   show: route.get('/admin/senders/:id', 'Shows a sender, without its token.', {
+    mcp: 'read',
     answers: one(senderDocumentSchema),
     examples: [{ says: 'sender' }],
   }),
   check: route.get('/admin/senders/:id/check', 'Checks a sender with WhatsApp, and reports what is missing.', {
+    mcp: 'read',
     details:
       'Token, permissions, number, name, quality, throughput, limit, account, templates and webhooks, each in one sentence ' +
       'with what to do. Nothing is changed. It takes up to 16 s.',

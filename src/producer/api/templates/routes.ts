@@ -69,6 +69,7 @@ const nobodyYet = { ...synced, state: 'waiting', began_at: null, ended_at: null,
 
 export const templates = {
   list: look.get('/admin/templates', "Lists the account's templates by name and language.", {
+    mcp: 'read',
     query: pageQuery(600),
     answers: page(listedSchema),
   }),
@@ -116,6 +117,7 @@ export const templates = {
     '/admin/templates/:name',
     'Shows a template in all its languages, as it was imported or listed, with its status of now.',
     {
+      mcp: 'read',
       query: language,
       answers: one(z.array(definitionSchema)),
       examples: [{ says: 'template' }],
