@@ -183,8 +183,7 @@ Example:
 
 /**
  * Runs one command line to its exit code: 0, 1 when something was refused or could not be done, 2 when something was typed wrongly, 3
- * when nobody answers. Answers
- * go to stdout, errors as one sentence to stderr. Rejects only with an error that nobody expected.
+ * when nobody answers. Answers go to stdout, errors as one sentence to stderr. Rejects only with an error that nobody expected.
  */
 export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<0 | ExitCode> {
   try {

@@ -152,7 +152,10 @@ function prepare(
   if (spec.headers && 'X-Requested-With' in spec.headers.shape) request.headers['X-Requested-With'] = 'XMLHttpRequest'
   const idempotencyKey = text('idempotencyKey')
   if (idempotencyKey !== undefined && !/^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)) {
-    throw new CliFailure('--idempotency-key: expected what a header can hold: letters, digits and signs of ASCII.', 2)
+    throw new CliFailure(
+      '--idempotency-key: expected what a header can hold: ASCII letters, digits and punctuation.',
+      2,
+    )
   }
   if (idempotencyKey !== undefined) request.headers['Idempotency-Key'] = idempotencyKey
   if (spec.access.in !== 'open' && request.account !== undefined && !/^[1-9]\d{0,15}$/.test(request.account)) {

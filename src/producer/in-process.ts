@@ -30,7 +30,10 @@ const OPERATOR_HERE: Caller = {
 /** Where the service is reached, where nothing says it. */
 const USUAL_ADDRESS = 'http://localhost:3000'
 
-/** Opens the door for somebody, who stands in the activity as `actor`. What it returns rejects with what a handler refuses a request for. */
+/**
+ * Opens the door for somebody whom the activity names as `actor`. The function that it returns answers a request, or rejects with the
+ * handler's refusal.
+ */
 export function openHere({
   redis,
   config,

@@ -158,8 +158,8 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
 export type RequestFields = Pick<Request, 'params' | 'query' | 'headers'>
 
 /**
- * All that is known of a request: filled in by app.ts, or by in-process.ts for one without HTTP, its fields read by the schemas of its route (bind.ts) before a
- * handler gets it.
+ * All that is known of a request: filled in by app.ts, or by in-process.ts for one without HTTP. Its fields are read by the schemas
+ * of its route (bind.ts) before a handler gets it.
  */
 export interface RequestContext<
   Params = unknown,

@@ -218,6 +218,21 @@ test('what a person has written cannot do anything to the terminal', async () =>
   }
 })
 
+test('what takes room is refused here too while the reserve of Redis is touched', async () => {
+  const env = { ...service.settings, LANEWAY_REDIS_RESERVE_PERCENT: '90' }
+  const used = Number(/used_memory:(\d+)/.exec(await service.redis.info('memory'))?.[1])
+  await service.redis.config('SET', 'maxmemory', String(used * 3))
+  try {
+    const file = join(folder, 'reserve.json')
+    writeFileSync(file, JSON.stringify({ messages: [] }))
+    const many = await runCli(inAccount('messages', 'send-many', '--body', file), env)
+    expect(many).toMatchObject({ code: 1, stderr: expect.stringContaining('[memory_reserve]') })
+    expect((await runCli(inAccount('limits', 'list'), env)).code).toBe(0)
+  } finally {
+    await service.redis.config('SET', 'maxmemory', '0')
+  }
+})
+
 test('a look at what needs no secret makes no file with a key', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'laneway-empty-'))
   const env = { REDIS_URL: String(service.settings.REDIS_URL), LANEWAY_DATA_DIR: dataDir }
