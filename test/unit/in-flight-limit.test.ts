@@ -202,3 +202,33 @@ test('idle resolves once nothing is in flight', async () => {
   inFlightLimit.end()
   await idle
 })
+
+test('lanes that look at the same time while others are offered room end with a look each, not with endless ones', async () => {
+  const limits = createInFlightLimits(100)
+  const filler = laneIn(limits, 1_000, 1_000)
+  filler.begin(90)
+  let looks = 0
+  /** For whom something new comes while the first of them looks. */
+  const woken: number[] = []
+  const lanes = [0, 1, 2].map((i) => {
+    const bell = new Bell()
+    const inFlightLimit = limits.add(bell)
+    inFlightLimit.setPace(paceOf(1_000))
+    const serve = async (): Promise<void> => {
+      // A lane whose loop never ended would hold up the whole process, and this test.
+      for (; looks < 1_000; looks += 1) {
+        // What there is room for is not worth a step.
+        if (inFlightLimit.available() < 20) inFlightLimit.ringWhenFreed()
+        const wakes = i === 0 ? woken.shift() : undefined
+        if (wakes !== undefined) void lanes[wakes]?.ring()
+        await bell.rung()
+      }
+    }
+    void serve()
+    return bell
+  })
+  woken.push(1, 2)
+  filler.end()
+  await settled()
+  expect(looks).toBeLessThan(30)
+})

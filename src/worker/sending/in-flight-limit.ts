@@ -85,7 +85,11 @@ export function createInFlightLimits(most: number) {
   /** The smallest part that one of `limited` was limited to. */
   let leastPart = Number.POSITIVE_INFINITY
 
-  /** Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. */
+  /**
+   * Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. Each lane has
+   * looked before the line is asked again: one that looks while the line is asked comes here once more, and if two of them did so in turns
+   * this would never end, and with it nothing else of the process would go on.
+   */
   async function offerRoom(): Promise<void> {
     if (isOffering) return
     isOffering = true
@@ -93,18 +97,18 @@ export function createInFlightLimits(most: number) {
       const own = [...others]
       others.clear()
       await askLine()
-      if (equalPart() > leastPart) askLimited()
-      for (const each of own) void each.offer()
+      if (equalPart() > leastPart) await askLimited()
+      for (const each of own) await each.offer()
     }
     isOffering = false
   }
 
   /** The equal parts have grown. A lane that is still limited registers again. */
-  function askLimited(): void {
+  async function askLimited(): Promise<void> {
     const all = [...limited]
     limited.clear()
     leastPart = Number.POSITIVE_INFINITY
-    for (const each of all) void each.offer()
+    for (const each of all) await each.offer()
   }
 
   /** Offers free room to the lanes in line, each once. One that is still short goes to the end of the line. */
