@@ -38,8 +38,8 @@ export function parseZonedMoment(text: string, nowMs: number): number | undefine
 
 /**
  * The time in epoch ms; undefined for a text that is none. `24h` is 24 hours ago, `+24h` in 24 hours; `yesterday`, `today`,
- * `tomorrow` and `2026-11-27` are the first moment of that day, and `2026-11-27T09:00` is that hour, all in `zone` (an IANA name). An hour that the zone skips is the one
- * after it, one that comes twice the first of both.
+ * `tomorrow` and `2026-11-27` are the first moment of that day, and `2026-11-27T09:00` is that hour, all in `zone` (an IANA name). An
+ * hour that the zone skips is the one after it, one that comes twice the first of both.
  */
 export function parseMoment(text: string, { nowMs, zone }: { nowMs: number; zone: string }): number | undefined {
   const zoned = parseZonedMoment(text, nowMs)

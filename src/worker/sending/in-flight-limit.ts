@@ -86,9 +86,9 @@ export function createInFlightLimits(most: number) {
   let leastPart = Number.POSITIVE_INFINITY
 
   /**
-   * Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. Each lane has
-   * looked before the line is asked again: one that looks while the line is asked comes here once more, and if two of them did so in turns
-   * this would never end, and with it nothing else of the process would go on.
+   * Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. Each offer
+   * is awaited, so that its lane has looked before the line is asked again: a lane that looks meanwhile is put off to the next round, and
+   * two that put each other off in turns would hold up the event loop for ever.
    */
   async function offerRoom(): Promise<void> {
     if (isOffering) return
