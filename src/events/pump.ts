@@ -6,6 +6,7 @@
 // one endpoint, as after a process was frozen, repeat events; the later one's moves of the cursors are refused.
 import { orderingKey, type PlacedEvent } from '../model/events/outbox-entry.ts'
 import { probeWaitMs } from '../model/events/retry-times.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { type DeliveryDeps, deliver, type Target } from './deliver.ts'
 import type { Retries } from './endpoint-retries.ts'
 import { isFor } from './store/documents.ts'
@@ -161,7 +162,7 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
     const parts = split(events, isProbe ? 1 : Math.min(MOST_AT_ONCE, Math.ceil(events.length / most)))
     let [isWhole, hasFailed] = [true, false]
     let [asked, waitMs]: [number | undefined, number] = [undefined, 0]
-    await Promise.all(
+    const ends = await Promise.allSettled(
       parts.map(async (part) => {
         for (let from = 0; from < part.length && isWhole; from += most) {
           const some = part.slice(from, from + most)
@@ -192,9 +193,16 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
       failedRounds += 1
       target.pausedUntil = performance.now() + probeWaitMs(failedRounds, asked)
     } else if (isWhole) {
-      if (failedRounds >= AWAY_ROUNDS) await retries.promote()
+      // Whether or not Redis does that, what was taken now is not delivered again; a full one lets the others wait out their time.
+      const promoted = failedRounds >= AWAY_ROUNDS ? retries.promote() : undefined
       failedRounds = 0
+      await promoted?.catch((error: unknown) => {
+        if (!isRedisAway(error)) throw error
+      })
     }
+    // A full Redis takes no retry job: the cursors stay, and the endpoint is spared all the same.
+    const refused = ends.find((end) => end.status === 'rejected')
+    if (refused !== undefined) throw refused.reason
     return isWhole
   }
 
@@ -220,8 +228,8 @@ export function createPump(deps: DeliveryDeps, target: Target, retries: Retries)
         // The next events are read during this delivery. The next round notices if Redis is away.
         const ahead =
           target.failures > 0 ? undefined : readMore(performance.now(), AHEAD * enough).catch(() => undefined)
-        const isWhole = await deliverAll(events, stopped)
-        await ahead
+        // Nothing is read on while the next round begins: two at once would take the same entries twice.
+        const isWhole = await deliverAll(events, stopped).finally(() => ahead)
         if (!isWhole) {
           sources.clear()
           return READ_STILL_MS

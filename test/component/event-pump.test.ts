@@ -13,6 +13,7 @@ import {
   findEndpoint,
   newEndpointId,
   noteOutcome,
+  removeEndpoint,
 } from '../../src/events/store/endpoints.ts'
 import { listen } from '../../src/events/store/outbox.ts'
 import type { EventJob } from '../../src/jobs/background.ts'
@@ -75,6 +76,7 @@ async function listener(fields: object = {}) {
     await queue.close()
     await agent.destroy()
     await receiver.close()
+    await removeEndpoint(redis, endpoint)
   })
   const pump = () => createPump(deps, target, retries)
   return { account: sender.account, lane, senders, receiver, target, retries, queue, pump, stopping }
@@ -399,3 +401,47 @@ test.each([
     }
   },
 )
+
+test('on a full Redis what was delivered is not delivered again, and an endpoint that fails is spared', async () => {
+  const { lane, receiver, target, pump } = await listener()
+  const running = pump()
+  const ids = await happen(lane, 3)
+  const { redis } = lanes
+  await redis.config('SET', 'maxmemory', '1')
+  try {
+    await until(running, 'the events', () => receiver.taken.length > 0)
+    for (let round = 0; round < 5; round += 1) await running.step(never)
+    expect(toldIds(receiver)).toEqual(ids)
+    await redis.config('SET', 'maxmemory', '0')
+    await happen(lane)
+    await redis.config('SET', 'maxmemory', '1')
+    receiver.behave = answerWith(500)
+    await until(running, 'a failure', () => target.pausedUntil > performance.now()).catch(() => undefined)
+    expect(target.pausedUntil).toBeGreaterThan(performance.now())
+  } finally {
+    await redis.config('SET', 'maxmemory', '0')
+  }
+})
+
+test('an endpoint that was away for long and answers on a full Redis is told each event once', async () => {
+  const { lane, receiver, target, pump } = await listener()
+  const running = pump()
+  receiver.behave = answerWith(503)
+  for (let round = 0; round < 3; round += 1) {
+    const tries = receiver.all.length
+    await happen(lane)
+    target.pausedUntil = 0
+    await until(running, 'a failure', () => receiver.all.length > tries)
+  }
+  const ids = await happen(lane)
+  await lanes.redis.config('SET', 'maxmemory', '1')
+  try {
+    receiver.behave = take
+    target.pausedUntil = 0
+    await until(running, 'the event', () => receiver.taken.length > 0)
+    for (let round = 0; round < 5; round += 1) await running.step(never).catch(() => undefined)
+    expect(toldIds(receiver)).toEqual(ids)
+  } finally {
+    await lanes.redis.config('SET', 'maxmemory', '0')
+  }
+})

@@ -1,5 +1,6 @@
+#!lua flags=allow-oom
 -- Moves an endpoint's cursors in its outboxes, by compare-and-set. Refused when one of them has moved: another worker delivers to
--- the endpoint now, and its cursors must not go back.
+-- the endpoint now, and its cursors must not go back. Allowed when Redis is full: what was delivered would be delivered again and again.
 --
 -- Keys:
 --   cursors   HASH  outbox -> entry

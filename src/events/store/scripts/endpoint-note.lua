@@ -1,5 +1,6 @@
+#!lua flags=allow-oom
 -- Records how an endpoint answered, or disables it. An endpoint that was removed meanwhile stays removed, and the answer of a
--- former address changes nothing.
+-- former address changes nothing. Allowed when Redis is full: an endpoint that fails is spared then, too.
 --
 -- Keys:
 --   endpoint  HASH    the endpoint
