@@ -12,6 +12,7 @@ import type { Seal } from '../kernel/seal.ts'
 import { createTargetRule } from '../outbound/target-rule.ts'
 import { runningRedisClock } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
+import { whereAnswered } from '../redis/each-server.ts'
 import { withTimeout } from '../redis/errors.ts'
 import { rootKeys } from '../redis/keys.ts'
 import { deleteIf, ELECTED_MS, holdLease } from '../redis/lock.ts'
@@ -59,20 +60,31 @@ export function startRelay(deps: RelayDeps) {
 
   const nameOf = ({ account, id }: QueueOwner): string => `${account} ${id}`
 
-  /** Starts, updates and stops deliveries, so that every existing endpoint has one. */
+  /** What is told of an account: its endpoints and its senders, or none of them with the records that cannot be read. */
+  async function readAccount(account: number) {
+    const { endpoints, unreadable } = await listReadableEndpoints(redis, account)
+    const kept = endpoints.length === 0 ? [] : await listRetainedSenders(redis, account).catch(corruptOrThrow)
+    // Without the sender's number its events would go to the wrong endpoints, or to none: they wait until it is mended.
+    return kept instanceof CorruptRecordError
+      ? { account, endpoints: [], senders: [], unreadable: [...unreadable, kept] }
+      : { account, endpoints, senders: kept, unreadable }
+  }
+
+  /**
+   * Starts, updates and stops deliveries, so that every existing endpoint has one. Those of an account whose server of a cluster does not
+   * answer stay as they are.
+   */
   async function refresh(): Promise<void> {
     const current = new Map<string, Endpoint>()
     const unreadable: CorruptRecordError[] = []
-    for (const account of await listeningAccounts(redis)) {
-      const { endpoints, unreadable: broken } = await listReadableEndpoints(redis, account)
+    const listening = await listeningAccounts(redis)
+    const answered = await whereAnswered(redis, listening, { what: 'endpoints', ask: readAccount })
+    // Another worker may be the relay by now.
+    if (!isRelay) return
+    const away = new Set(listening)
+    for (const { account, endpoints, senders: kept, unreadable: broken } of answered) {
+      away.delete(account)
       unreadable.push(...broken)
-      if (endpoints.length === 0) continue
-      const kept = await listRetainedSenders(redis, account).catch(corruptOrThrow)
-      if (kept instanceof CorruptRecordError) {
-        // Without the sender's number its events would go to the wrong endpoints, or to none: they wait until it is mended.
-        unreadable.push(kept)
-        continue
-      }
       const senders = new Map(kept.map((sender) => [sender.id, sender]))
       for (const endpoint of endpoints) {
         const name = nameOf(endpoint)
@@ -83,7 +95,7 @@ export function startRelay(deps: RelayDeps) {
       }
     }
     for (const [name, delivery] of deliveries) {
-      if (current.has(name)) continue
+      if (current.has(name) || away.has(delivery.owner.account)) continue
       deliveries.delete(name)
       await delivery.stop(LAST_WORDS_MS)
       await noteDue(redis, delivery.owner, 0)
@@ -101,17 +113,16 @@ export function startRelay(deps: RelayDeps) {
   async function checkQueues(): Promise<void> {
     const owners = [...deliveries.values()].map(({ owner }) => owner)
     await noteQueues(redis, owners)
-    for (const owner of await dueQueues(redis, MOST_DUE)) {
-      const delivery = deliveries.get(nameOf(owner))
-      if (delivery) {
-        await delivery.checkQueue()
-        continue
-      }
-      await postponeCheck(redis, owner, REMOVE_AGAIN_MS)
-      const endpoint = await findEndpoint(redis, owner.account, owner.id).catch(corruptOrThrow)
-      if (endpoint === undefined) await removeQueue(redis, owner)
-      else if (!(endpoint instanceof CorruptRecordError)) await noteDue(redis, owner, ELECT_MS)
-    }
+    await whereAnswered(redis, await dueQueues(redis, MOST_DUE), { what: 'queue', nameOf, ask: checkQueue })
+  }
+
+  async function checkQueue(owner: QueueOwner): Promise<void> {
+    const delivery = deliveries.get(nameOf(owner))
+    if (delivery) return delivery.checkQueue()
+    await postponeCheck(redis, owner, REMOVE_AGAIN_MS)
+    const endpoint = await findEndpoint(redis, owner.account, owner.id).catch(corruptOrThrow)
+    if (endpoint === undefined) await removeQueue(redis, owner)
+    else if (!(endpoint instanceof CorruptRecordError)) await noteDue(redis, owner, ELECT_MS)
   }
 
   async function stopAll(limitMs: number): Promise<void> {
@@ -120,11 +131,20 @@ export function startRelay(deps: RelayDeps) {
     await Promise.all(stopping)
   }
 
+  // While Redis is away nobody is elected: another worker may be the relay when it is back, or is it by now. By itself, because the
+  // election may be waiting for a Redis that does not answer.
+  const lapsing = repeatedly(
+    ELECT_MS,
+    async () => {
+      if (!isRelay || performance.now() - electedAt <= ELECTED_MS) return
+      isRelay = false
+      await stopAll(LAST_WORDS_MS)
+    },
+    log,
+  )
   const electing = repeatedly(
     ELECT_MS,
     async () => {
-      // While Redis is away nobody is elected: another worker may be the relay when it is back.
-      if (isRelay && performance.now() - electedAt > ELECTED_MS) await stopAll(LAST_WORDS_MS)
       isRelay = await holdLease(redis, rootKeys.relay, { holder: worker, ms: ELECTED_MS })
       if (!isRelay) return stopAll(LAST_WORDS_MS)
       electedAt = performance.now()
@@ -141,8 +161,10 @@ export function startRelay(deps: RelayDeps) {
         await listenAgain(redis)
         listenedAt = performance.now()
       }
-      for (const account of await listeningAccounts(redis))
-        await maintainOutboxes(redis, account, config.events.retentionMs)
+      await whereAnswered(redis, await listeningAccounts(redis), {
+        what: 'outboxes',
+        ask: (account) => maintainOutboxes(redis, account, config.events.retentionMs),
+      })
       await noteStatus(redis, [...deliveries.values()], await nowMs())
     },
     log,
@@ -151,6 +173,7 @@ export function startRelay(deps: RelayDeps) {
     /** Ends delivery, and lets another worker be the relay. */
     async stop(limitMs: number): Promise<void> {
       isStopped = true
+      lapsing.stop()
       electing.stop()
       maintaining.stop()
       await stopAll(Math.min(limitMs, 2_000))

@@ -5,6 +5,7 @@
 
 import { z } from 'zod'
 import type { Redis } from '../redis/connect.ts'
+import { whereAnswered } from '../redis/each-server.ts'
 import {
   activeCampaignsKey,
   campaignPrefix,
@@ -67,9 +68,9 @@ const sweepStateReply = z.tuple([
   z.number(),
 ])
 
-/** Reads lanes in one round trip, one command each. */
+/** Reads lanes, one command each; those of a server of a cluster that does not answer are left out. */
 export function readSweepStates(redis: Redis, lanes: readonly number[]): Promise<SweepState[]> {
-  return Promise.all(lanes.map((lane) => readSweepState(redis, lane)))
+  return whereAnswered(redis, lanes, { what: 'sweep', ask: (lane) => readSweepState(redis, lane) })
 }
 
 async function readSweepState(redis: Redis, lane: number): Promise<SweepState> {

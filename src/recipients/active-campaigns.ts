@@ -1,6 +1,7 @@
 // The list of active campaigns: of each lane, with their states, and the lanes that have any. Workers watch what is on it.
 import type { CampaignId } from '../model/campaigns/campaign-id.ts'
 import type { Redis } from '../redis/connect.ts'
+import { whereAnswered } from '../redis/each-server.ts'
 import { activeCampaignsKey, rootKeys } from '../redis/keys.ts'
 import { type Parked, parkedOn } from './parked-campaigns.ts'
 
@@ -22,19 +23,17 @@ export interface ActiveCampaign {
   parked: Parked | undefined
 }
 
-/** The active campaigns of all lanes, with their states. */
+/** The active campaigns of all lanes, with their states; those of a server of a cluster that does not answer are left out. */
 export async function activeCampaigns(redis: Redis): Promise<ActiveCampaign[]> {
   const lanes = (await redis.smembers(rootKeys.campaignLanes)).map(Number)
-  const active = await Promise.all(
-    lanes.map(async (lane) => {
-      const states = await activeOn(redis, lane)
-      if (states.length === 0) await removeCampaignLane(redis, lane)
-      const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [number] : [])))
-      const parked = await parkedOn(redis, lane, (number) => running.has(number))
-      return states.map(([number, state]) => ({ id: { lane, number }, state, parked: parked.get(number) }))
-    }),
-  )
-  return active.flat()
+  const ask = async (lane: number): Promise<ActiveCampaign[]> => {
+    const states = await activeOn(redis, lane)
+    if (states.length === 0) await removeCampaignLane(redis, lane)
+    const running = new Set(states.flatMap(([number, state]) => (state === 'running' ? [number] : [])))
+    const parked = await parkedOn(redis, lane, (number) => running.has(number))
+    return states.map(([number, state]) => ({ id: { lane, number }, state, parked: parked.get(number) }))
+  }
+  return (await whereAnswered(redis, lanes, { what: 'campaigns', ask })).flat()
 }
 
 /** Puts the lane on the list of those with active campaigns. */
