@@ -13,6 +13,11 @@ export class Bell {
     return this.wait
   }
 
+  /** Whether somebody would learn of a ring. */
+  get isAwaited(): boolean {
+    return this.resolve !== undefined
+  }
+
   /**
    * Who waits goes on as soon as what runs now is done, in this turn of the event loop. Resolves once they have, up to where they wait
    * again; at once where nobody waits, and then nobody learns of this ring.

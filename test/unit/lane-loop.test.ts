@@ -282,6 +282,73 @@ test('a backlog waits for its turn while as many lanes as allowed are read, and 
   turns.end(500)
 })
 
+test('a lane in line for its turn takes transactional messages that come meanwhile, and its backlog in its turn', async () => {
+  const turns = new TakeTurns()
+  const lane = served(
+    ({ firstOnly }) => ({ ...EMPTY, hasMore: !firstOnly && lane.takes.length < 3, hasCampaign: true }),
+    { turns },
+  )
+  expect(turns.begin(500, new Bell())).toBe(true)
+  lane.signals.wake()
+  await vi.advanceTimersByTimeAsync(100)
+  expect(lane.takes).toHaveLength(1)
+  lane.signals.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes.map(({ firstOnly }) => firstOnly)).toEqual([false, true])
+  // Another one comes at once: it is read a moment later.
+  lane.signals.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes).toHaveLength(2)
+  await vi.advanceTimersByTimeAsync(20)
+  expect(lane.takes.map(({ firstOnly }) => firstOnly)).toEqual([false, true, true])
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes).toHaveLength(3)
+  turns.end(500)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(lane.takes.map(({ firstOnly }) => firstOnly)).toEqual([false, true, true, false])
+})
+
+test('a lane in line listens for its turn for most of the time, however many transactional messages come', async () => {
+  const turns = new TakeTurns()
+  const campaign = { ...EMPTY, hasMore: true, hasCampaign: true }
+  const lane = served(() => campaign, { turns, tookMs: () => (lane.takes.length > 1 ? 100 : 0) })
+  expect(turns.begin(500, new Bell())).toBe(true)
+  lane.signals.wake()
+  for (let ms = 0; ms < 3_000; ms += 10) {
+    await vi.advanceTimersByTimeAsync(10)
+    lane.signals.wake()
+  }
+  const few = lane.takes.filter(({ firstOnly }) => firstOnly).length
+  expect(few).toBeGreaterThan(5)
+  expect(few).toBeLessThanOrEqual(10)
+})
+
+test('a lane with less room than is worth a step takes transactional messages into it', async () => {
+  const lane = served(() => ({ ...EMPTY, hasMore: true }), { left: () => 3 })
+  lane.signals.wake()
+  await vi.advanceTimersByTimeAsync(20)
+  expect(lane.takes).toMatchObject([{ most: 3, firstOnly: true }])
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(lane.takes).toHaveLength(1)
+})
+
+test('a transactional backlog waits for its turn, and for as much room as is worth a step, however many more come', async () => {
+  const turns = new TakeTurns()
+  const busy = { ...EMPTY, hasMore: true }
+  let left = 200
+  const shortOfRoom = (): Taken => {
+    left = 3
+    return busy
+  }
+  const [inLine, short] = [served(() => busy, { turns }), served(shortOfRoom, { left: () => left })]
+  expect(turns.begin(500, new Bell())).toBe(true)
+  for (let i = 0; i < 50; i += 1) {
+    for (const { signals } of [inLine, short]) signals.wake()
+    await vi.advanceTimersByTimeAsync(10)
+  }
+  expect([inLine.takes.length, short.takes.length]).toEqual([1, 1])
+})
+
 test('a hanging step gives its turn back after two seconds, and only once', async () => {
   const turns = new TakeTurns()
   const answers = [{ ...EMPTY, hasMore: true }]

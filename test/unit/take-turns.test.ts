@@ -86,6 +86,23 @@ test('a lane that needs nothing when its turn comes lets the next one start', as
   expect(begun).toEqual(['a', 'c'])
 })
 
+test('a lane in line that does something else is passed over, and has its place when it is done', async () => {
+  const turns = new TakeTurns()
+  const { begun, ask } = lanesTaking(turns, 300)
+  ask('a')
+  const bell = new Bell()
+  expect(turns.begin(300, bell)).toBe(false)
+  for (const name of ['b', 'c']) ask(name)
+  await end(turns, 300)
+  expect(begun).toEqual(['a', 'b'])
+  expect(turns.begin(300, bell)).toBe(false)
+  void bell.rung().then(() => turns.begin(300, bell) && begun.push('the first'))
+  await end(turns, 300)
+  expect(begun).toEqual(['a', 'b', 'the first'])
+  await end(turns, 300)
+  expect(begun).toEqual(['a', 'b', 'the first', 'c'])
+})
+
 test('a lane whose step has ended does not begin another before those in line, though the first of them needs nothing', async () => {
   const turns = new TakeTurns()
   const { begun, ask } = lanesTaking(turns, 300)

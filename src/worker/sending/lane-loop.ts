@@ -15,7 +15,7 @@ import { type SharedMoments, sharedTickBefore } from '../../kernel/shared-ticks.
 import { DAY_MS } from '../../kernel/time-units.ts'
 import type { InFlightLimit } from './in-flight-limit.ts'
 import type { LaneSignals } from './lane-signals.ts'
-import { type Known, nextTake, TICK_MS } from './next-take.ts'
+import { type Known, nextTake, TICK_MS, WOKEN_MS, WORTH } from './next-take.ts'
 import type { Take, Taken } from './take.ts'
 import type { TakeTurns } from './take-turns.ts'
 
@@ -42,12 +42,13 @@ const MOST_TURN_MS = 2_000
  *   idle      nothing of the lane is known to wait: only a wake goes on
  *   waiting   something may wait: the next step is due at `at` (`performance.now()`), and the bell rings then or at the shared tick before
  *   full      something waits, and there is no room: the bell rings for the next that is freed
- *   in line   a step is due since `dueAt`, and the bell rings when it is the turn of this lane (take-turns.ts)
+ *   in line   a step is due since `dueAt`, or may begin early and is due at `at`, and the bell rings when it is the turn of this lane
+ *             (take-turns.ts)
  *   taking    a step reads and claims; what comes meanwhile is noted in the signals of the lane
  */
 type Mode =
   | { name: 'idle' | 'full' | 'taking' }
-  | { name: 'in line'; dueAt: number }
+  | { name: 'in line'; dueAt: number; at: number }
   | { name: 'waiting'; at: number; mayBeEarly: boolean; takeBack: () => boolean }
 
 /**
@@ -81,6 +82,8 @@ export async function serveSteps(deps: {
     takesMs: 0,
     quickMs: 0,
   }
+  /** Until then a lane in line does nothing else than wait for its turn (`performance.now()`). */
+  let listensUntil = Number.NEGATIVE_INFINITY
   /** For the next delayed job; runs in every mode. */
   let dueTimer: NodeJS.Timeout | undefined
 
@@ -106,14 +109,16 @@ export async function serveSteps(deps: {
     // At a shared tick a step may begin early.
     const isTick = before.name === 'waiting' && !before.takeBack() && before.mayBeEarly
     const dueAt = before.name === 'waiting' ? Math.min(now, before.at) : before.name === 'in line' ? before.dueAt : now
-    const next = nextStep(now, isTick ? Math.max(0, before.at - now) : 0)
+    // Who may begin early still may when its turn comes: else it would leave the line and come back as the last.
+    const at = isTick || before.name === 'in line' ? before.at : now
+    const next = nextStep(now, Math.max(0, at - now))
     const isTake = next !== undefined && next !== 'full' && 'most' in next
     // Only a backlog waits for its turn: what has just come to a lane without one, and transactional messages alone, are few, and
     // somebody waits for them.
     const needsTurn = isTake && found.hasMore && !next.firstOnly
     if (needsTurn && !turns.begin(next.most, bell)) {
-      mode = { name: 'in line', dueAt }
-      return undefined
+      mode = { name: 'in line', dueAt, at }
+      return takeBeforeTurn(next, now)
     }
     if (!needsTurn) turns.leave(bell)
     if (isTake) {
@@ -125,6 +130,27 @@ export async function serveSteps(deps: {
       inFlightLimit.ringWhenFreed()
     } else if (next !== undefined) waitUntil(now + next.waitMs, next.mayBeEarly)
     return undefined
+  }
+
+  /**
+   * Takes the transactional messages that have come to a lane that stands in line with messages of campaigns: those are few, and somebody
+   * waits for them. It keeps its place, and looks for its turn again when they are claimed.
+   */
+  function takeBeforeTurn({ most, unclaimedSince }: Take, now: number): Promise<void> | undefined {
+    // A lane whose backlog is transactional has older ones, which wait for its turn.
+    if (!(signals.isUnread && found.servesCampaign)) return undefined
+    const againAt = Math.max(found.peekedAt + WOKEN_MS, listensUntil)
+    if (againAt <= now) return takeFew({ most: Math.min(WORTH, most), firstOnly: true, unclaimedSince }, now)
+    // A ring too many does no harm.
+    deps.moments.at(Math.ceil(againAt / TICK_MS) * TICK_MS, bell)
+    return undefined
+  }
+
+  /** Its turn may pass meanwhile: it listens for it twice as long as this takes before it does so again. */
+  async function takeFew(next: Take, now: number): Promise<void> {
+    await take(next, now, false)
+    const endedAt = performance.now()
+    listensUntil = endedAt + 2 * (endedAt - now)
   }
 
   /** What is due; undefined: nothing of the lane is known to wait. */

@@ -26,9 +26,9 @@ const MOST = 100
  * A lane short of room waits until it can take this many at once, or an eighth of what it has in flight: each step
  * costs as much as several messages.
  */
-const WORTH = 16
+export const WORTH = 16
 /** How often a woken lane is read for transactional messages although all its slots are taken. */
-const WOKEN_MS = 10
+export const WOKEN_MS = 10
 
 /** The loop's state of its lane. Times are on the clock of `performance.now()`. */
 export interface Known {
@@ -100,7 +100,14 @@ export function nextTake(known: Known, moment: Moment): Take | Wait | 'full' {
   if (known.isCooling) return { most: 1, firstOnly: false, unclaimedSince }
   // Room becomes free one message at a time.
   const isWorth = most >= Math.min(paced, WORTH, Math.max(1, running / 8))
-  return isWorth || running === 0 ? { most, firstOnly: false, unclaimedSince } : 'full'
+  if (isWorth || running === 0) return { most, firstOnly: false, unclaimedSince }
+  // Any room is worth a step for a transactional message that has come and has no older ones before it: the provider may free no more for
+  // as long as it hangs.
+  if (!(known.isUnread && (known.servesCampaign || !known.hasMore))) return 'full'
+  const againMs = known.peekedAt + WOKEN_MS - now
+  return againMs > 0
+    ? { waitMs: againMs, mayBeEarly: false }
+    : { most: Math.min(free, WORTH), firstOnly: true, unclaimedSince }
 }
 
 /** How far ahead of now slots are claimed (ms); below 0 if slots have passed that nobody has claimed since `unclaimedSince`. */

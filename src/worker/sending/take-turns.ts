@@ -11,7 +11,8 @@ export class TakeTurns {
   private taking = 0
   /** The bells of those that wait for their turn, the longest waiting first. */
   private readonly line = new Set<Bell>()
-  private isAsking = false
+  /** The one that is told now that it is its turn, and has yet to go on. */
+  private asked: Bell | undefined
   /** Some have ended, or left the line, since it was asked from its beginning. */
   private mustAskAgain = false
 
@@ -20,15 +21,22 @@ export class TakeTurns {
    * was allowed calls `end` with the same number. One step is always allowed, however many messages it takes.
    */
   begin(most: number, bell: Bell): boolean {
-    const isNext = this.line.size === 0 || this.line.values().next().value === bell
+    const isNext = this.isNext(bell)
     const isRoom = this.taking === 0 || (isNext && this.taking + most <= MOST_AT_A_TIME)
-    // While the line is asked, the one whose turn it is may have yet to go on.
-    if (!isRoom || (this.isAsking && !isNext)) {
+    if (!isRoom || (this.asked !== undefined && !isNext)) {
       this.line.add(bell)
       return false
     }
-    this.line.delete(bell)
+    const wasInLine = this.line.delete(bell)
     this.taking += most
+    // It may have looked by itself, and there may be room for those behind it.
+    if (wasInLine) void this.askLine()
+    return true
+  }
+
+  /** Who does something else keeps its place and is passed over, for that may hang. */
+  private isNext(bell: Bell): boolean {
+    for (const each of this.line) if (each === bell || each === this.asked || each.isAwaited) return each === bell
     return true
   }
 
@@ -45,15 +53,16 @@ export class TakeTurns {
   /** Each that begins makes room for the next one to be asked; the first that cannot keeps its place. */
   private async askLine(): Promise<void> {
     this.mustAskAgain = true
-    if (this.isAsking) return
-    this.isAsking = true
+    if (this.asked !== undefined) return
     while (this.mustAskAgain) {
       this.mustAskAgain = false
       for (const bell of this.line) {
+        if (!bell.isAwaited) continue
+        this.asked = bell
         await bell.ring()
+        this.asked = undefined
         if (this.line.has(bell)) break
       }
     }
-    this.isAsking = false
   }
 }
