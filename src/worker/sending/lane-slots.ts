@@ -286,7 +286,7 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
       }
       if (next.wantedUntil.steadyMs <= slotAt || isOver(next.wantedUntil, clocks)) {
         if (slotAt - CHECK_AHEAD_MS > now + TIMER_MS) break
-        void this.check(this.takeDoubtful(Math.max(now, slotAt) + CHECK_AHEAD_MS))
+        void this.check(this.takeDoubtful(Math.max(now, slotAt) + CHECK_AHEAD_MS, clocks))
         continue
       }
       if (isOver(next.until, clocks)) {
@@ -319,12 +319,15 @@ class Line<Message extends InLine> implements LaneSlots<Message> {
     return campaign !== undefined && campaign.until.steadyMs <= at ? this.campaigns : undefined
   }
 
-  /** Takes all messages out of line that would have to be checked again before they leave at that time. */
-  private takeDoubtful(at: number): Message[] {
+  /**
+   * Takes all messages out of line that would have to be checked again before they leave at that time, by the clocks that found one: by
+   * others, of a wall clock that was set back meanwhile, it would find none, and be asked for ever.
+   */
+  private takeDoubtful(at: number, clocks: Deadline): Message[] {
     const taken: Message[] = []
     for (const line of [this.transactional, this.campaigns]) {
       const kept = line.filter((each) => {
-        const isDoubtful = each.wantedUntil.steadyMs <= at || isOver(each.wantedUntil)
+        const isDoubtful = each.wantedUntil.steadyMs <= at || isOver(each.wantedUntil, clocks)
         if (isDoubtful) taken.push(each)
         return !isDoubtful
       })
