@@ -18,6 +18,7 @@ import { idOf } from '../recipients/campaigns.ts'
 import { findParked, parkCampaign } from '../recipients/parked-campaigns.ts'
 import { trustedRedisNowMs } from '../redis/clock.ts'
 import type { Redis } from '../redis/connect.ts'
+import { whereAnswered } from '../redis/each-server.ts'
 import { rootKeys, sharedQueuePrefix } from '../redis/keys.ts'
 import { createShares, type Shares } from './account-shares.ts'
 import type { LifecycleDeps } from './commands/moves.ts'
@@ -164,19 +165,25 @@ function createCampaignWake({
     timer = undefined
     const lanes = moved
     moved = new Map()
+    const unfed: [lane: number, numbers: number[]][] = []
     for (const [lane, set] of lanes) {
       const numbers: number[] = []
       for (const number of set) {
         if (isFed({ lane, number })) noteTaken(lane, number)
         else numbers.push(number)
       }
-      if (numbers.length === 0) continue
-      for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
-        const number = numbers[i]
-        // A job that waits for a slot is woken when one is free.
-        if (number === undefined || parked?.reason !== 'idle') continue
-        await queue.wake('fan-out', campaignJobId('fan-out', { lane, number }, parked.epoch))
-      }
+      if (numbers.length > 0) unfed.push([lane, numbers])
+    }
+    const nameOf = ([lane]: [lane: number, numbers: number[]]): string => String(lane)
+    await whereAnswered(redis, unfed, { what: 'parked', nameOf, ask: wakeParkedOn })
+  }
+
+  async function wakeParkedOn([lane, numbers]: [lane: number, numbers: number[]]): Promise<void> {
+    for (const [i, parked] of (await findParked(redis, lane, numbers)).entries()) {
+      const number = numbers[i]
+      // A job that waits for a slot is woken when one is free.
+      if (number === undefined || parked?.reason !== 'idle') continue
+      await queue.wake('fan-out', campaignJobId('fan-out', { lane, number }, parked.epoch))
     }
   }
 
