@@ -22,6 +22,7 @@ import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../kernel/body-limits
 import type { Config } from '../../kernel/config.ts'
 import { cutText } from '../../kernel/cut-text.ts'
 import { notOneOf } from '../../kernel/fault.ts'
+import { holdsMoreThan } from '../../kernel/json-size.ts'
 import type { Log } from '../../kernel/log.ts'
 import { withoutNumbers } from '../../kernel/masked.ts'
 import { invalidFields, LIMIT_OF_CODE, Refusal } from '../../kernel/refusal.ts'
@@ -192,7 +193,10 @@ function readable(data: unknown): object {
   return data
 }
 
-const isTooLarge = (data: unknown): boolean => Buffer.byteLength(JSON.stringify(data) ?? '') > JSON_LIMIT_BYTES
+/** A walk that stops at the limit comes first: to write out hundreds of megabytes would hold up everything else. */
+const isTooLarge = (data: unknown): boolean =>
+  holdsMoreThan(data, { values: JSON_LIMIT_BYTES, characters: JSON_LIMIT_BYTES }) ||
+  Buffer.byteLength(JSON.stringify(data) ?? '') > JSON_LIMIT_BYTES
 
 /** The data that a job keeps: all but the keys when it was refused, for inspection; nothing when it was done. */
 function remains(data: unknown, end: IntakeEnd): object {
