@@ -1,5 +1,6 @@
 // How many messages each lane of this process may have claimed or in flight: pace times answer time (Little's law), measured
 // per lane, within a bound over all lanes that protects the memory of the process and is shared equally when it gets scarce.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Bell } from '../../kernel/bell.ts'
 import type { Pace } from '../../model/messages/pace.ts'
 import type { WorkerBound } from '../../redis/heartbeats.ts'
@@ -17,6 +18,8 @@ const ANSWER_WEIGHT = 1 / 32
 const CROWDED = 0.5
 /** Freed room is offered to lanes until this many are still short after their offer. This runs for nearly each message. */
 const MOST_SHORT = 8
+/** Rounds of offers in one turn of the event loop: some ten times what they come to. */
+const MOST_ROUNDS = 100
 
 /** What one lane may have in flight in this process. */
 export interface InFlightLimit {
@@ -88,12 +91,14 @@ export function createInFlightLimits(most: number) {
   /**
    * Offers freed room: first to the lanes in line, for those whose messages ended would take it back before any other could. Each offer
    * is awaited, so that its lane has looked before the line is asked again: a lane that looks meanwhile is put off to the next round, and
-   * two that put each other off in turns would hold up the event loop for ever.
+   * two that put each other off in turns would hold up the event loop for ever. Whatever lanes do, everything else of the process has its
+   * turn after some rounds.
    */
   async function offerRoom(): Promise<void> {
     if (isOffering) return
     isOffering = true
-    while (others.size > 0) {
+    for (let rounds = 1; others.size > 0; rounds += 1) {
+      if (rounds % MOST_ROUNDS === 0) await nextTurn()
       const own = [...others]
       others.clear()
       await askLine()
