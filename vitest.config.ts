@@ -19,7 +19,7 @@ export default defineConfig({
   test: {
     // A snapshot that is missing fails here as it does in continuous integration; `--update` writes it.
     update: 'none',
-    setupFiles: ['test/support/watch-answers.ts', 'test/support/watch-warnings.ts'],
+    setupFiles: ['test/support/process-wide.ts', 'test/support/watch-answers.ts', 'test/support/watch-warnings.ts'],
     // Limits are there to end what hangs. They cost nothing when all is well, and a busy machine needs them wide.
     testTimeout: 900_000,
     hookTimeout: 900_000,
