@@ -136,7 +136,7 @@ test('without a worker everything is accepted and nothing sent; when one starts,
 
 test('a worker that is asked to stop finishes what is in flight and takes nothing new', async () => {
   const caller = { base_url: url, api_key: key }
-  const slow = await sendUnderWay(caller, ANSWERS_AFTER_2_S)
+  const slow = await sendUnderWay({ ...caller, simulator_url: simulator.url }, ANSWERS_AFTER_2_S)
 
   worker.kill('SIGTERM')
   await eventually(

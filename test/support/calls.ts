@@ -30,6 +30,11 @@ export async function call(
 
 type Caller = Pick<Demo, 'base_url' | 'api_key'>
 
+type Callers = Caller & Pick<Demo, 'simulator_url'>
+
+/** All requests that WhatsApp has taken, as text. */
+const ledgerOf = async (simulator: string): Promise<string> => (await fetch(`${simulator}/_ledger`)).text()
+
 const acknowledgement = z.object({ messages: z.tuple([z.object({ id: z.string() })]) })
 
 /** Sends an image message and returns the id of the acknowledgement. */
@@ -53,15 +58,15 @@ export async function statusOf({ base_url, api_key }: Caller, id: string): Promi
   return statusAnswer.parse(answer.body).message.status
 }
 
-/** Sends a message to a number that answers late, and returns its id once it is on its way: another one if this looked too late. */
-export async function sendUnderWay(caller: Caller, to: string): Promise<string> {
+/**
+ * Sends a message to a number that answers late, and returns its id once WhatsApp has its request: another one if this looked too late.
+ * Before that it may be shown as `sending` and yet wait for its slot, and a worker that stops gives it back.
+ */
+export async function sendUnderWay({ simulator_url: simulator, ...caller }: Callers, to: string): Promise<string> {
   for (let tries = 1; ; tries += 1) {
     const id = await sendImage(caller, to)
-    const takenUp = async () => {
-      const status = await statusOf(caller, id)
-      return status === 'queued' ? undefined : status
-    }
-    const status = await eventually(takenUp, `${id} is taken up`)
+    await eventually(async () => (await ledgerOf(simulator)).includes(id), `${id} is with WhatsApp`)
+    const status = await statusOf(caller, id)
     if (status === 'sending') return id
     if (tries === 20) throw new Error(`${id} is ${status}, as all before it`)
   }
