@@ -282,6 +282,30 @@ test('a backlog waits for its turn while as many lanes as allowed are read, and 
   turns.end(500)
 })
 
+test('a lane that may begin at a shared tick, and has to wait for its turn, begins in its turn although it is not due', async () => {
+  const turns = new TakeTurns()
+  const at: number[] = []
+  let latestAt = 0
+  const lane = served(
+    () => {
+      at.push(performance.now() - start)
+      latestAt = performance.now() + 208.5
+      return { ...EMPTY, hasMore: true }
+    },
+    { latestSlotAt: () => latestAt, turns },
+  )
+  const start = performance.now()
+  lane.signals.wake()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(turns.begin(500, new Bell())).toBe(true)
+  // It is due after 123.5 ms, and may begin with the other lanes at 100 ms.
+  await vi.advanceTimersByTimeAsync(105)
+  expect(at).toEqual([0])
+  turns.end(500)
+  await vi.advanceTimersByTimeAsync(0)
+  expect(at).toEqual([0, 105])
+})
+
 test('a lane in line for its turn takes transactional messages that come meanwhile, and its backlog in its turn', async () => {
   const turns = new TakeTurns()
   const lane = served(

@@ -360,6 +360,25 @@ describe('messages that leave after their check has expired', () => {
       vi.restoreAllMocks()
     }
   })
+
+  test('are checked again once when only one look at the wall clock found them doubtful, before it was set back', async () => {
+    const { wait, asked } = askedLane(() => 60_000)
+    const real = Date.now
+    const waiting = wait('campaign', slotIn(50), { message: 'a', wantedUntil: deadlineIn(5_000) })
+    let looks = 0
+    vi.spyOn(Date, 'now').mockImplementation(() => {
+      looks += 1
+      // Later on again, or a line that looks until it finds one would never end.
+      return looks === 1 || looks > 1_000 ? real() + 6_000 : real()
+    })
+    try {
+      await waiting
+    } finally {
+      vi.restoreAllMocks()
+    }
+    expect(asked).toEqual([['a']])
+    expect(looks).toBeLessThan(100)
+  })
 })
 
 test('nothing leaves once its claim has expired, even by the wall clock alone', async () => {

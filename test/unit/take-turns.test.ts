@@ -103,6 +103,20 @@ test('a lane in line that does something else is passed over, and has its place 
   expect(begun).toEqual(['a', 'b', 'the first', 'c'])
 })
 
+test('a lane that needs less than it waited for, and begins by itself, lets those behind it begin', async () => {
+  const turns = new TakeTurns()
+  const { begun, ask } = lanesTaking(turns, 150)
+  expect(turns.begin(300, new Bell())).toBe(true)
+  const bell = new Bell()
+  expect(turns.begin(300, bell)).toBe(false)
+  void bell.rung()
+  ask('b')
+  expect(begun).toEqual([])
+  expect(turns.begin(50, bell)).toBe(true)
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['b'])
+})
+
 test('a lane whose step has ended does not begin another before those in line, though the first of them needs nothing', async () => {
   const turns = new TakeTurns()
   const { begun, ask } = lanesTaking(turns, 300)
