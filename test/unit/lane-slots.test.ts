@@ -368,7 +368,7 @@ describe('messages that leave after their check has expired', () => {
     let looks = 0
     vi.spyOn(Date, 'now').mockImplementation(() => {
       looks += 1
-      // Later on again, or a line that looks until it finds one would never end.
+      // After a thousand looks it is over once more: without the mend this test would hang instead of failing.
       return looks === 1 || looks > 1_000 ? real() + 6_000 : real()
     })
     try {
