@@ -11,15 +11,14 @@ const REDIS_LATE_MS = 5
 const TROUBLE_MS = 10_000
 /** Within this the pace is whole again. */
 const RECOVERS_MS = 3_000
-const MEASURED_MS = 5_000
 /**
- * Measured after that: what comes later is whole too. No shorter, since ten seconds hold at most the rate: what some of them make up
- * for is missing in the others.
+ * Measured before, from then on, and once more after that, since it must stay whole. No shorter: ten seconds hold at most the rate, and what
+ * some of them make up for is missing in the others. Shares of five seconds were 0.94 and 1.06 of the same whole pace.
  */
-const LATER_MS = 10_000
+const MEASURED_MS = 10_000
 /** Until the worker has come to its pace, before the first trouble. */
 const BEGINS_MS = 5_000
-/** What it must have then of its pace before. */
+/** What it must have then of its pace before, which counts as whole at most: a backlog of the start may be made up for in it. */
 const WHOLE = 0.95
 
 const TROUBLES = ['both cores burnt', 'answers of Redis late'] as const
@@ -38,13 +37,13 @@ export const overload: Scenario = {
   promise: 'A worker that has fallen behind comes back to its whole pace within seconds, and stays there.',
   alone: true,
   async run(run) {
-    const seconds = (BEGINS_MS + 2 * (MEASURED_MS + TROUBLE_MS + RECOVERS_MS + MEASURED_MS + LATER_MS)) / 1_000
+    const seconds = (BEGINS_MS + 2 * (TROUBLE_MS + RECOVERS_MS + 3 * MEASURED_MS)) / 1_000
     return playNumbers(run, { kind: 'campaign', redisLateMs: REDIS_LATE_MS, seconds }, async (play) => {
       const plain = await play('plain', startPlain, playTroubles)
       const { result, accepted, distinct, twice } = await play('laneway', startOurs, playTroubles)
       const figures = TROUBLES.flatMap((trouble): Figure[] => {
         const [ours, theirs] = [result[trouble], plain.result[trouble]]
-        const least = WHOLE * ours.before
+        const least = WHOLE * Math.min(1, ours.before)
         return [
           { what: `share of the pace before: ${trouble}`, value: ours.before, unit: 'of 1' },
           { what: 'the same of plain BullMQ', value: theirs.before, unit: 'of 1' },
@@ -52,7 +51,7 @@ export const overload: Scenario = {
           { what: 'the same of plain BullMQ', value: theirs.during, unit: 'of 1' },
           { what: 'from 3 s after that on', value: ours.first, unit: 'of 1', atLeast: least },
           { what: 'the same of plain BullMQ', value: theirs.first, unit: 'of 1' },
-          { what: 'from 8 s after that on', value: ours.second, unit: 'of 1', atLeast: least },
+          { what: 'from 13 s after that on', value: ours.second, unit: 'of 1', atLeast: least },
           { what: 'the same of plain BullMQ', value: theirs.second, unit: 'of 1' },
         ]
       })
@@ -90,5 +89,5 @@ async function through({ measure }: Sending, begin: () => Promise<() => Promise<
   const during = (await measure(TROUBLE_MS)).share
   await end()
   await pause(RECOVERS_MS)
-  return { before, during, first: (await measure(MEASURED_MS)).share, second: (await measure(LATER_MS)).share }
+  return { before, during, first: (await measure(MEASURED_MS)).share, second: (await measure(MEASURED_MS)).share }
 }
