@@ -131,6 +131,39 @@ describe('a claim', () => {
     )
   })
 
+  test('and later reports of one step, in whatever order, leave to each recipient the state of their message', async () => {
+    const listed = 8
+    const reports = fc.array(fc.tuple(fc.nat({ max: listed - 1 }), fc.constantFrom('delivered', 'read')), {
+      minLength: 1,
+      maxLength: 12,
+    })
+    await fc.assert(
+      fc.asyncProperty(reports, async (reported) => {
+        const campaign = await campaignOn(CROWDED, 'check', 'pass', 'start')
+        await campaignRecord(redis, campaign).change({ total: listed })
+        const ids = Array.from({ length: listed }, (_, place) => ({
+          lane: CROWDED,
+          ulid: campaignMessageUlid(idOf(campaign), Date.now(), place, '4915112345678'),
+        }))
+        const attempt = 'AAAAAA'
+        const claims = ids.map((id) => ({ id, attempt, message: message(campaign.number) }))
+        await claimMessages(redis, claims, times)
+        const how = { hasJob: false, firstPollMs: undefined, run: campaign.number, class: 'campaign' } as const
+        await writeSent(
+          redis,
+          ids.map((id, i) => ({ id, attempt, providerId: `wamid.${i}`, ...how })),
+        )
+        const told = reported.flatMap(([place, status]) => {
+          const id = ids[place]
+          return id === undefined ? [] : [recordStatus(redis, id, attempt, status)]
+        })
+        await Promise.all(told)
+        const expected = await Promise.all(ids.map(async (id) => (await readMessage(redis, id))?.state))
+        expect(await readRecipientStates(redis, campaign, 0, listed)).toEqual(expected)
+      }),
+    )
+  })
+
   test.each([
     ['paused', ['check', 'pass', 'start', 'pause']],
     ['cancelled', ['check', 'pass', 'start', 'cancel']],

@@ -199,8 +199,8 @@ async function supply(
     isIdle = isStill && (isWanted || performance.now() - movedAt >= IDLE_MS)
     // Do not pause while another job waits for this slot.
     if (isIdle || isWanted) break
-    // Its end is waited for.
-    const pauseMs = next < campaign.total ? roundMs(rate, running) : SHORTEST_ROUND_MS
+    // Once all have left the line, its end is waited for.
+    const pauseMs = figures.queued > 0 ? roundMs(rate, running) : SHORTEST_ROUND_MS
     await slice.moments.until(sharedTickBefore(performance.now() + pauseMs), stopped)
   }
   if (cursor !== undefined && cursor.to !== cursor.from)

@@ -12,14 +12,22 @@ local function changesOf(run)
   return changes
 end
 
--- Gathers that a message came to a state, from another one unless it is new, and that nothing else is counted of it.
+-- Gathers that a message came to a state, from another one unless it is new, and that nothing else is counted of it. Of one step most
+-- come to the same state; from the first that comes to another one on they are kept in their order, for one may come to both.
 local function gatherMove(run, ulid, from, to)
   local changes = changesOf(run)
-  local counts, states = changes.counts, changes.states
+  local counts, alike = changes.counts, changes.alike
   if from then counts[from] = (counts[from] or 0) - 1 end
   counts[to] = (counts[to] or 0) + 1
-  states[#states + 1] = placeOf(ulid)
-  states[#states + 1] = string.find(ORDER, to, 1, true)
+  if not alike then
+    changes.alike = { to = to, placeOf(ulid) }
+  elseif alike.to == to and #changes.states == 0 then
+    alike[#alike + 1] = placeOf(ulid)
+  else
+    local states = changes.states
+    local n = #states
+    states[n + 1], states[n + 2] = placeOf(ulid), string.find(ORDER, to, 1, true)
+  end
 end
 
 -- States are written as the bytes that hold them if there are at most so many bytes for each state, else one by one. Those of one step
@@ -64,6 +72,36 @@ local function writeStates(key, total, states)
   redis.call('SETRANGE', key, from, string.char(unpack(bytes)))
 end
 
+-- Writes one state of several recipients, no two of them the same. Those that lie side by side, as they mostly do, are written as
+-- they are; the halves of other recipients at both ends stay.
+local function writeAlike(key, total, alike)
+  local state, first, last = string.find(ORDER, alike.to, 1, true), math.huge, -1
+  for i = 1, #alike do
+    local place = alike[i]
+    if place < first then first = place end
+    if place > last then last = place end
+  end
+  if last >= total or last - first + 1 > #alike then
+    local states = {}
+    for i, place in ipairs(alike) do states[2 * i - 1], states[2 * i] = place, state end
+    return writeStates(key, total, states)
+  end
+  local from, to = (first - first % 2) / 2, (last - last % 2) / 2
+  local bytes = string.rep(string.char(17 * state), to - from + 1)
+  if first % 2 == 1 or last % 2 == 0 then
+    local before = redis.call('GETRANGE', key, from, to)
+    if first % 2 == 1 then
+      local left = string.byte(before, 1) or 0
+      bytes = string.char(left - left % 16 + state) .. string.sub(bytes, 2)
+    end
+    if last % 2 == 0 then
+      local right = string.byte(before, to - from + 1) or 0
+      bytes = string.sub(bytes, 1, -2) .. string.char(16 * state + right % 16)
+    end
+  end
+  redis.call('SETRANGE', key, from, bytes)
+end
+
 -- Writes changes of one campaign: counts {letter = by how many}, states {place, state, place, state, ...}.
 local function writeChanges(prefix, run, changes)
   local key = prefix .. run
@@ -73,7 +111,9 @@ local function writeChanges(prefix, run, changes)
   for letter, by in pairs(changes.counts) do
     if by ~= 0 then redis.call('HINCRBY', key .. SUFFIX.counts, letter, string.format('%d', by)) end
   end
-  writeStates(key .. SUFFIX.states, tonumber(campaign[2] or '0'), changes.states)
+  local total = tonumber(campaign[2] or '0')
+  if changes.alike then writeAlike(key .. SUFFIX.states, total, changes.alike) end
+  if #changes.states > 0 then writeStates(key .. SUFFIX.states, total, changes.states) end
   -- If the campaign has ended, a key that this step has created expires with it.
   local ttl = redis.call('PTTL', key)
   if ttl <= 0 then return end

@@ -88,7 +88,7 @@ local wanted, wantedAt, placed, placedAt = {}, {}, {}, {}
 for i = 1, #each do
   local ulid, attempt, group, recipient, to, text, filled, place = unpack(each[i], 1, 8)
   asked[i + 2] = cooldowns .. recipient
-  known[#known + 1] = records .. ulid
+  known[i] = records .. ulid
   -- Given, so that nothing reads it from the id.
   placesOf[ulid] = place
   local ofGroup = groups[group]
@@ -97,10 +97,11 @@ for i = 1, #each do
     wanted[#wanted + 1] = ids .. ulid
     wantedAt[wanted[#wanted]] = i
   elseif waitsAs == 'place' then
-    known[#known + 1] = jobs .. ids .. ulid
-    placed[#placed + 1], placedAt[#placedAt + 1] = whole(ofGroup[6]) .. '/' .. whole(place), i
+    -- Lua writes whole numbers of up to fourteen digits as such.
+    placed[#placed + 1], placedAt[#placedAt + 1] = ofGroup[6] .. '/' .. place, i
   end
 end
+for j, i in ipairs(placedAt) do known[#each + j] = jobs .. ids .. each[i][1] end
 -- Of each but a place, which has no wait of its own: where in the answer its wait is.
 local waitAt = {}
 for i = 1, #placed < #each and #each or 0 do
@@ -217,6 +218,9 @@ do
 
   local doubtful = {}
   local lostAt, keptMs = whole(now + lostAfterMs), whole(retentionMs)
+  local marks = lane and lane.isShared and 2 or 0
+  -- What is answered when all have a slot, and how many have one.
+  local all, withSlot = { 'claimed', timeUs, marks }, 0
   -- The slot of one that may leave, and without a pace true; what else it comes to.
   local function claimOne(i)
     local ulid, attempt, number, _, to, text, filled = unpack(each[i], 1, 7)
@@ -224,29 +228,27 @@ do
     local slotUs, run = lane and lane.next(), group[6]
     local early = slotUs and tooEarly(slotUs, group[3])
     if early then return early end
-    local command, record = commands[number], records .. ulid
+    local command, record = commands[number], known[i]
     command[KEY_AT], command[ATTEMPT_AT], command[HISTORY_AT] = record, attempt, begins[number] .. attempt
     command[TO_AT], command[WHAT_AT], command[WHAT_AT + 1] = to, filled and FIELD.filled or FIELD.text, filled or text
     redis.call(unpack(command))
     redis.call('PEXPIRE', record, keptMs)
     if names[i] then leavePlace(names[i], standing[i]) else leaveLine(ids .. ulid, standing[i], true) end
-    doubtful[#doubtful + 1] = lostAt
-    doubtful[#doubtful + 1] = ulid
+    local n = #doubtful
+    doubtful[n + 1], doubtful[n + 2] = lostAt, ulid
     if run then gatherMove(run, ulid, nil, SENDING) end
-    return not slotUs or lane.reserve(slotUs)
+    if not slotUs then return true end
+    withSlot = withSlot + 1
+    all[withSlot + 3] = lane.reserve(slotUs)
+    return all[withSlot + 3]
   end
   local function claimFresh()
     gathered = {}
     beginCommands()
-    local marks = lane and lane.isShared and 2 or 0
-    local results, all = {}, { 'claimed', timeUs, marks }
-    for i = 1, #each do
-      results[i] = resultOf(claimOne, i)
-      if type(results[i]) == 'string' then all[#all + 1] = results[i] end
-    end
+    local results = eachAlone(#each, claimOne)
     if #doubtful > 0 then redis.call('ZADD', inDoubt, unpack(doubtful)) end
     writeGathered(campaigns)
-    if #all == #each + 3 then return all end
+    if withSlot == #each then return all end
     for i = 1, #each do
       local slot = results[i]
       if type(slot) ~= 'table' then

@@ -24,13 +24,21 @@ local function base36(n)
   return base36Of[n]
 end
 
--- When the latest entry of a packed history happened, in ms since acceptance; -inf without one.
+-- When the latest entry of a packed history happened, in ms since acceptance; -inf without one. Messages that were claimed in one step
+-- have the same.
+local msOf = {}
 local function lastEventMs(history)
   local last = string.find(history, '|', 1, true) and string.match(history, '^.*|(.*)') or history
-  local sign, digits = string.match(last, '^%a(%-?)(%w+)')
-  local ms = digits and tonumber(digits, 36)
-  if not ms then return -math.huge end
-  return sign == '-' and -ms or ms
+  local digits = string.match(last, '^%a(%-?%w+)')
+  if not digits then return -math.huge end
+  local ms = msOf[digits]
+  if not ms then
+    local isBefore = string.sub(digits, 1, 1) == '-'
+    ms = tonumber(isBefore and string.sub(digits, 2) or digits, 36) or -math.huge
+    ms = isBefore and -ms or ms
+    msOf[digits] = ms
+  end
+  return ms
 end
 
 -- How many steps a packed history has, with those of its middle that were dropped: `~12` stands for twelve.

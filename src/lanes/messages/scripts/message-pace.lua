@@ -31,14 +31,14 @@ local function openSlots(key, nowUs, pace, most)
     earliestUs = lateUntil
     redis.call('SET', key .. SUFFIX.joins, '', 'PX', JOINS)
   end
-  local reserved, texts = {}, {}
+  local reserved, texts, count = {}, {}, 0
 
   -- The slot so many before the next one. Those of the whole step lie side by side, deep in the list: one read gets them all.
   local old, oldFrom
   local function before(places)
-    if places <= #reserved then return reserved[#reserved + 1 - places] end
+    if places <= count then return reserved[count + 1 - places] end
     if isStale then return nil end
-    local at = places - 1 - #reserved
+    local at = places - 1 - count
     if not old or at < oldFrom then
       oldFrom = math.max(0, at - most + 1)
       old = redis.call('LRANGE', key, oldFrom, at)
@@ -62,14 +62,15 @@ local function openSlots(key, nowUs, pace, most)
   -- Reserves a slot; returns it as text, as it is stored.
   function slots.reserve(slotUs)
     last = slotUs
-    local n, text = #reserved + 1, string.format('%d', slotUs + 0.5)
-    reserved[n], texts[n] = slotUs, text
+    count = count + 1
+    local text = string.format('%d', slotUs + 0.5)
+    reserved[count], texts[count] = slotUs, text
     return text
   end
 
   -- Stores what was reserved. Kept no longer than it matters.
   function slots.write()
-    if #reserved == 0 then return end
+    if count == 0 then return end
     if isStale then redis.call('DEL', key) end
     if reserved[1] < nowUs then
       redis.call('SET', key .. SUFFIX.late, string.format('%.0f', nowUs + pace.aloneUs), 'PX', pace.aloneUs / 1000)

@@ -46,11 +46,9 @@ local function take(i)
   -- An erased recipient is an empty one: the provider's id identifies them, and is not kept. Whatever else a record may have, its
   -- history says how it came about; only a possible duplicate is one from its first claim on.
   if f[1] ~= SENDING or f[2] ~= attempt or f[4] == '' or f[5] or string.find(f[3], '|', 1, true) then return OTHER end
-  local id = ids .. ulid
-  local job = jobs .. id
   local history = appendHistory(f[3], SENT, now, acceptedAt)
   -- Of a message that may still fail, and be sent again by hand, the content is kept: that of a campaign's can be made once more.
-  local content = not run and redis.call('HGET', job, JOB.data)
+  local content = not run and redis.call('HGET', jobs .. ids .. ulid, JOB.data)
   if content then
     redis.call('HSET', record, FIELD.state, SENT, FIELD.history, history, FIELD.providerId, sentAs, FIELD.payload, content)
   else
@@ -63,12 +61,11 @@ local function take(i)
     toPoll[#toPoll + 1] = whole(now + firstPollMs)
     toPoll[#toPoll + 1] = ulid
   end
-  if hasJob then ended[#ended + 1], endedIds[#endedIds + 1] = job, id end
+  if hasJob then ended[#ended + 1], endedIds[#endedIds + 1] = jobs .. ids .. ulid, ids .. ulid end
   return WAS_SENT
 end
 
-local results = {}
-for i = 1, #each do results[i] = resultOf(take, i) end
+local results = eachAlone(#each, take)
 if #settled == 0 then return results end
 writeEvents()
 redis.call('ZREM', inDoubt, unpack(settled))
