@@ -28,3 +28,10 @@ function isMore(value: unknown, left: Required<Most>): boolean {
   }
   return left.values < 0 || left.characters < 0
 }
+
+/**
+ * Whether a value of JSON takes more than so many bytes as UTF-8. A walk that stops at the limit comes first: to write out hundreds of
+ * megabytes would hold up everything else in the process.
+ */
+export const takesMoreThan = (value: unknown, bytes: number): boolean =>
+  holdsMoreThan(value, { values: bytes, characters: bytes }) || Buffer.byteLength(JSON.stringify(value) ?? '') > bytes

@@ -22,7 +22,7 @@ import { isTooDeep, JSON_LIMIT_BYTES, MAX_DEPTH } from '../../kernel/body-limits
 import type { Config } from '../../kernel/config.ts'
 import { cutText } from '../../kernel/cut-text.ts'
 import { notOneOf } from '../../kernel/fault.ts'
-import { holdsMoreThan } from '../../kernel/json-size.ts'
+import { takesMoreThan } from '../../kernel/json-size.ts'
 import type { Log } from '../../kernel/log.ts'
 import { withoutNumbers } from '../../kernel/masked.ts'
 import { invalidFields, LIMIT_OF_CODE, Refusal } from '../../kernel/refusal.ts'
@@ -193,10 +193,7 @@ function readable(data: unknown): object {
   return data
 }
 
-/** A walk that stops at the limit comes first: to write out hundreds of megabytes would hold up everything else. */
-const isTooLarge = (data: unknown): boolean =>
-  holdsMoreThan(data, { values: JSON_LIMIT_BYTES, characters: JSON_LIMIT_BYTES }) ||
-  Buffer.byteLength(JSON.stringify(data) ?? '') > JSON_LIMIT_BYTES
+const isTooLarge = (data: unknown): boolean => takesMoreThan(data, JSON_LIMIT_BYTES)
 
 /** The data that a job keeps: all but the keys when it was refused, for inspection; nothing when it was done. */
 function remains(data: unknown, end: IntakeEnd): object {

@@ -29,8 +29,8 @@ export class TakeTurns {
     }
     const wasInLine = this.line.delete(bell)
     this.taking += most
-    // It may have looked by itself, and there may be room for those behind it.
-    if (wasInLine) void this.askLine()
+    // It has looked by itself, and may need less than it waited for: there may be room for those behind it.
+    if (wasInLine && this.asked === undefined) void this.askLine()
     return true
   }
 
