@@ -147,6 +147,8 @@ export const NOW = '@now'
 export interface MoveOptions {
   /** Only in this epoch. */
   epoch?: number
+  /** Only while it is scheduled for then (epoch ms). */
+  dueAt?: number | undefined
   /** A new epoch begins. */
   begins?: boolean
   /** So many recipients before the cursor are fed once more. */
@@ -168,7 +170,7 @@ export async function moveCampaign(
   { lane, number }: CampaignId,
   move: CampaignMove,
   keepMs: number,
-  { epoch, begins = false, rewind = 0, fields = {} }: MoveOptions = {},
+  { epoch, dueAt, begins = false, rewind = 0, fields = {} }: MoveOptions = {},
 ): Promise<MoveResult> {
   const { from, to } = CAMPAIGN_MOVES[move]
   const reply = moveReply.parse(
@@ -185,7 +187,7 @@ export async function moveCampaign(
         places: placesKey(lane),
         turns: turnsKey(lane),
       },
-      { number, allowed: from, to, inEpoch: epoch, begins, rewind, keepMs, writes: fields },
+      { number, allowed: from, to, inEpoch: epoch, dueAt, begins, rewind, keepMs, writes: fields },
     ),
   )
   const [kind, state, now] = reply

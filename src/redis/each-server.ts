@@ -43,3 +43,10 @@ export async function whereAnswered<T, R>(
   }
   return answers
 }
+
+/**
+ * What is done on one server: in a cluster it rejects as for a Redis that is away when it takes longer than `ms`. The work itself goes on,
+ * and ends when the server is back.
+ */
+export const whileAnswering = <T>(redis: Redis, work: Promise<T>, ms: number): Promise<T> =>
+  isCluster(redis) ? withTimeout(ms, work) : work

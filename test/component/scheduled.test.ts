@@ -1,10 +1,14 @@
 // Pins GET /scheduled: what is to leave later, messages and campaigns in one list, the next first.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { startCampaign } from '../../src/campaigns/commands/moves.ts'
+import { openCampaignQueue } from '../../src/campaigns/store/queue.ts'
 import { messageId, newUlid } from '../../src/kernel/message-id.ts'
 import { DAY_MS, HOUR_MS } from '../../src/kernel/time-units.ts'
 import { positionAt } from '../../src/lanes/delayed-jobs.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { campaignId, parseCampaignId } from '../../src/model/campaigns/campaign-id.ts'
+import { findCampaign } from '../../src/recipients/campaigns.ts'
 import type { Api } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
@@ -164,6 +168,18 @@ describe('pages', () => {
       expect([answer.status, errorOf(answer).code], JSON.stringify(query)).toEqual([400, code])
     }
   })
+})
+
+test('a start that was due leaves a campaign alone for which another time was chosen meanwhile', async () => {
+  const id = parseCampaignId(await scheduled(inHours(7)))
+  const seen = id && (await findCampaign(service.redis, id))
+  if (!id || !seen) throw new Error('no campaign')
+  await service.move(campaignId(id), 'schedule', { at: inHours(8) })
+  const queue = openCampaignQueue(service.redis)
+  const starting = startCampaign({ redis: service.redis, queue, retentionMs: DAY_MS }, seen, seen.scheduled_at)
+  await expect(starting).rejects.toMatchObject({ code: 'wrong_state' })
+  await queue.close()
+  expect(await findCampaign(service.redis, id)).toMatchObject({ state: 'scheduled', scheduled_at: NOW + 8 * HOUR_MS })
 })
 
 test('another account sees nothing of it', async () => {

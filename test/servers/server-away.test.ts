@@ -4,12 +4,18 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfig } from '../../src/kernel/config.ts'
 import { newUlid } from '../../src/kernel/message-id.ts'
 import { readSweepStates } from '../../src/lanes/due-lanes.ts'
+import { openLaneQueues } from '../../src/lanes/queues.ts'
+import { markLane } from '../../src/lanes/wake.ts'
 import { activeCampaigns, addCampaignLane } from '../../src/recipients/active-campaigns.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
 import { whereAnswered } from '../../src/redis/each-server.ts'
-import { campaignLanes, messageRecord } from '../support/state/messages.ts'
+import { createSweep } from '../../src/worker/recovery/sweep.ts'
+import { silentLog } from '../support/app.ts'
+import { dueLanes } from '../support/state/accounts.ts'
+import { campaignLanes, inDoubtOn, messageRecord } from '../support/state/messages.ts'
 import { eventually } from '../support/wait.ts'
 import { type RedisCluster, startRedisCluster } from '../testbed/redis-cluster.ts'
 import type { RedisServer } from '../testbed/redis-server.ts'
@@ -66,4 +72,42 @@ test('lanes of the other servers are swept, and their campaigns watched', async 
   } finally {
     victim?.wake()
   }
+})
+
+test('lanes of the other servers are swept when one goes away while its lanes are', async () => {
+  const lanes = Array.from({ length: 60 }, (_, i) => i + 101)
+  const servers = new Map<number, RedisServer>()
+  for (const lane of lanes) servers.set(lane, await inDoubtOn(redis, lane).at(cluster.primaryOf))
+  const home = await dueLanes(redis).at(cluster.primaryOf)
+  const victim = [...servers.values()].find((server) => server !== home)
+  const own = lanes.filter((lane) => servers.get(lane) === victim)
+  const others = lanes.filter((lane) => !own.includes(lane))
+  // More than are swept at once.
+  expect(own.length).toBeGreaterThan(8)
+  for (const lane of lanes) {
+    await inDoubtOn(redis, lane).put(Date.now() - 60_000, newUlid(Date.now()))
+    await markLane(redis, lane)
+  }
+  const sweep = createSweep({
+    ...{ redis, config: loadConfig({}), log: silentLog, followByPolling: () => {} },
+    queues: openLaneQueues(redis),
+    // The states of all lanes have been read; nobody has any of these lanes, so that what is left of them goes.
+    directory: {
+      of: async () => {
+        victim?.freeze()
+        return undefined
+      },
+    },
+  })
+  const isSwept = async (lane: number) => (await inDoubtOn(redis, lane).all()).length === 0
+  try {
+    void sweep.sweep().catch(() => {})
+    await eventually(async () => (await Promise.all(others.map(isSwept))).every(Boolean), 'the others are swept')
+  } finally {
+    victim?.wake()
+  }
+  await eventually(
+    async () => (await Promise.all(own.map(isSwept))).every(Boolean),
+    'its own are swept when it is back',
+  )
 })

@@ -63,12 +63,13 @@ export async function scheduleCampaign(deps: LifecycleDeps, campaign: Campaign, 
 
 /**
  * Starts a campaign that is ready or scheduled. Throws a Refusal: `template_not_approved` or `template_changed`, or
- * `wrong_state` in another state; one that runs or is done already stays as it is.
+ * `wrong_state` in another state; one that runs or is done already stays as it is. With `dueAt` (epoch ms) it starts only while it is
+ * scheduled for then: a person may choose another time meanwhile.
  */
-export async function startCampaign(deps: LifecycleDeps, campaign: Campaign): Promise<void> {
+export async function startCampaign(deps: LifecycleDeps, campaign: Campaign, dueAt?: number): Promise<void> {
   await requireTemplate(deps, campaign, 'start')
   const fields = { started_at: NOW, resumed_at: NOW }
-  const epoch = await move(deps, campaign, 'start', { begins: true, fields })
+  const epoch = await move(deps, campaign, 'start', { begins: true, dueAt, fields })
   await pauseIfStopped(deps, campaign)
   if (epoch !== undefined) await deps.queue.add('fan-out', campaign, epoch)
 }

@@ -2,6 +2,7 @@
 // each action is idempotent.
 
 import { campaignJobId } from '../../jobs/campaigns.ts'
+import { inParallel } from '../../kernel/in-parallel.ts'
 import type { Log } from '../../kernel/log.ts'
 import { Refusal } from '../../kernel/refusal.ts'
 import type { CampaignId } from '../../model/campaigns/campaign-id.ts'
@@ -10,6 +11,7 @@ import { heartbeatOf, takeOver } from '../../recipients/campaign-heartbeat.ts'
 import { findCampaign, idOf, moveCampaign } from '../../recipients/campaigns.ts'
 import { redisNowMs } from '../../redis/clock.ts'
 import { isCluster, type Redis } from '../../redis/connect.ts'
+import { whileAnswering } from '../../redis/each-server.ts'
 import { campaignKey } from '../../redis/keys.ts'
 import { CorruptRecordError } from '../../redis/records.ts'
 import { clockOffMs } from '../../redis/trusted-clock.ts'
@@ -23,6 +25,10 @@ const SILENT_MS = 1_000
 const IN_LINE_MS = 2_000
 /** How often a campaign that is scheduled for later is checked. */
 const LATER_MS = 2_000
+/** One that takes this long holds up no other: what it needs is on a server of a cluster that has gone away. */
+const LONGEST_MS = 5_000
+/** Campaigns looked at at once. */
+const AT_ONCE = 20
 /** A campaign that the watch fails on is skipped for as long as it has been failing, at most this. */
 const LONGEST_BACKOFF_MS = 60_000
 
@@ -35,6 +41,8 @@ interface WatchState {
   /** Skipped until then (performance.now), and how long the wait was. */
   notBefore: number
   backoffMs: number
+  /** It is being looked at. */
+  isOpen: boolean
 }
 
 /** One round over all active campaigns. */
@@ -47,19 +55,37 @@ export function createWatch(deps: WatchDeps): () => Promise<void> {
     const remembered = watchStates
     // Drops the state of campaigns that are no longer active, or have entered another state.
     watchStates = new Map()
-    for (const campaign of active) {
+    const looks = active.flatMap((campaign) => {
       const name = `${idOf(campaign.id)} ${campaign.state}`
-      const watched = remembered.get(name) ?? { notBefore: 0, backoffMs: 0 }
+      const watched = remembered.get(name) ?? { notBefore: 0, backoffMs: 0, isOpen: false }
       watchStates.set(name, watched)
-      if (performance.now() < watched.notBefore) continue
-      try {
-        await watchOne(deps, campaign, watched, await nowOf(campaign.id))
-      } catch (error) {
-        backOff(watched)
-        deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
-        if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
-      }
-    }
+      return watched.isOpen || performance.now() < watched.notBefore ? [] : [{ campaign, watched }]
+    })
+    await inParallel(looks, AT_ONCE, async ({ campaign, watched }) => {
+      const looking = look(deps, campaign, watched, nowOf)
+      await whileAnswering(deps.redis, looking, LONGEST_MS).catch((error: unknown) =>
+        deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed'),
+      )
+    })
+  }
+}
+
+/** Looks at one campaign. Never rejects: one that fails is skipped for a while. */
+async function look(
+  deps: WatchDeps,
+  campaign: ActiveCampaign,
+  watched: WatchState,
+  nowOf: (id: CampaignId) => Promise<number>,
+): Promise<void> {
+  watched.isOpen = true
+  try {
+    await watchOne(deps, campaign, watched, await nowOf(campaign.id))
+  } catch (error) {
+    backOff(watched)
+    deps.log.error({ campaign: idOf(campaign.id), err: error }, 'campaign.watch_failed')
+    if (error instanceof CorruptRecordError) await blockBroken(deps, campaign.id).catch(() => {})
+  } finally {
+    watched.isOpen = false
   }
 }
 
@@ -123,11 +149,11 @@ async function watchOne(deps: WatchDeps, active: ActiveCampaign, watched: WatchS
   if (campaign.state === 'scheduled' && dueInMs > 2 * LATER_MS) return watchAgainIn(watched, LATER_MS)
   if (!isDue && !(campaign.state === 'ready' && campaign.starts_itself)) return
   try {
-    await startCampaign(deps, campaign)
+    await startCampaign(deps, campaign, isDue ? campaign.scheduled_at : undefined)
     deps.log.info({ campaign: idOf(id) }, 'campaign.started')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    // Another worker was faster, or the template is not approved any more: then a person has to fix that.
+    // Another worker was faster, a person has chosen another time, or the template is not approved any more: then a person has to fix that.
     if (error.code === 'wrong_state') return
     const problems = [{ path: 'template.name', message: error.message }]
     const preflight = JSON.stringify({ ...campaign.preflight, problems })

@@ -15,6 +15,7 @@
 --   allowed   {state, ...}: it is allowed from these
 --   to        new state
 --   inEpoch?  it must be in
+--   dueAt?    it must be scheduled for then (ms)
 --   begins    a new epoch begins, which ends the jobs of the old one
 --   rewind    how many recipients are fed once more
 --   keepMs    how long an ended campaign is kept
@@ -23,13 +24,13 @@
 -- removed; {'missing'} when there is no campaign
 -- include ../../lanes/scripts/places-drop
 local outbox, campaign, active, counts, states, closed, replied, places, turns = unpack(KEYS)
-local number, allowed, to, inEpoch, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 8)
-local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next')
+local number, allowed, to, inEpoch, dueAt, begins, rewind, keepMs, writes = unpack(cmsgpack.unpack(ARGV[1]), 1, 9)
+local found = redis.call('HMGET', campaign, 'state', 'epoch', 'next', 'scheduled_at')
 local state, epoch = found[1], tonumber(found[2] or '0')
 if not state then return { 'missing' } end
 local isAllowed = false
 for _, each in ipairs(allowed) do isAllowed = isAllowed or each == state end
-if not isAllowed or (inEpoch and inEpoch ~= epoch) then return { 'refused', state, epoch } end
+if not isAllowed or (inEpoch and inEpoch ~= epoch) or (dueAt and dueAt ~= tonumber(found[4] or '')) then return { 'refused', state, epoch } end
 
 local isActive = to == 'running' or to == 'scheduled' or to == 'checking'
   or (to == 'ready' and redis.call('HGET', campaign, 'starts_itself') == '1')

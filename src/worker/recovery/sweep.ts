@@ -21,6 +21,7 @@ import { campaignsRest } from '../../portfolios/campaigns-rest.ts'
 import { rulesOwnerOf } from '../../portfolios/rules-owner.ts'
 import { addCampaignLane } from '../../recipients/active-campaigns.ts'
 import type { Redis } from '../../redis/connect.ts'
+import { whereAnswered, whileAnswering } from '../../redis/each-server.ts'
 import { mendLane } from './lost-records.ts'
 import { type SweepLaneDeps, sweepLane } from './sweep-lane.ts'
 
@@ -31,6 +32,8 @@ const RECHECK_MS = 2_000
 const LANES_AT_ONCE = 200
 /** Lanes swept at the same time. */
 const SWEPT_AT_ONCE = 8
+/** A lane that takes this long, twice as long as its turns, holds up no other: a server of a cluster that it needs has gone away. */
+const LONGEST_SWEEP_MS = 4_000
 /** A poll that is this late has lost its job. */
 const POLL_LATE_MS = 5_000
 /**
@@ -50,8 +53,9 @@ export interface SweepDeps extends SweepLaneDeps {
 export function createSweep(deps: SweepDeps) {
   const { redis, log } = deps
   const watchdog = createWatchdog(deps)
-  /** Lanes being swept, and those that wait for that. */
+  /** Lanes being swept, those of them that take too long, and those that wait for that. */
   const sweeping = new Set<number>()
+  const hanging = new Set<number>()
   const unswept = new Map<number, SweepState>()
   /** The rest of the slow round, and when the next one begins. */
   let round: number[] = []
@@ -75,8 +79,8 @@ export function createSweep(deps: SweepDeps) {
         const { lane, nextSweepAt, nextPollAt, nowMs } = state
         if (nextPollAt !== undefined && nextPollAt < nowMs - POLL_LATE_MS) deps.followByPolling(lane)
         if (nextSweepAt !== undefined && nextSweepAt <= nowMs) unswept.set(lane, state)
-        await watchdog.see(state).catch((error: unknown) => log.warn({ lane, err: error }, 'watchdog.failed'))
       }
+      await whereAnswered(redis, states, { what: 'watchdog', nameOf: ({ lane }) => String(lane), ask: seeOne })
       await settleDueLanes(
         redis,
         till,
@@ -89,16 +93,21 @@ export function createSweep(deps: SweepDeps) {
   /** Starts sweeping lanes whose messages wait for a decision, as many at once as allowed. */
   function sweepOn(): void {
     for (const [lane, state] of unswept) {
-      if (sweeping.size >= SWEPT_AT_ONCE) return
+      if (sweeping.size - hanging.size >= SWEPT_AT_ONCE) return
       if (sweeping.has(lane)) continue
       unswept.delete(lane)
       sweeping.add(lane)
-      sweepLane(deps, state)
+      const swept = sweepLane(deps, state)
         .catch((error: unknown) => log.warn({ lane, err: error }, 'sweep.failed'))
         .finally(() => {
           sweeping.delete(lane)
+          hanging.delete(lane)
           sweepOn()
         })
+      whileAnswering(redis, swept, LONGEST_SWEEP_MS).catch(() => {
+        hanging.add(lane)
+        sweepOn()
+      })
     }
   }
 
@@ -110,13 +119,18 @@ export function createSweep(deps: SweepDeps) {
       round = await retainedLanes(redis)
       nextRoundAt = now + ROUND_MS
     }
-    for (const state of await readSweepStates(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))) {
-      if (state.active > 0) await mendLane(deps, state.lane)
+    const states = await readSweepStates(redis, round.splice(0, isFirstRound ? LANES_AT_ONCE : ROUND_LANES))
+    const busy = states.filter(({ active }) => active > 0).map(({ lane }) => lane)
+    await whereAnswered(redis, busy, { what: 'mend', ask: (lane) => mendLane(deps, lane) })
+    for (const state of states) {
       if (nextSweepMs(state, 0, 0) !== undefined) await markUnmarkedLane(redis, state.lane)
       if (state.activeCampaigns > 0) await addCampaignLane(redis, state.lane)
     }
     if (round.length === 0) isFirstRound = false
   }
+
+  const seeOne = (state: SweepState): Promise<void> =>
+    watchdog.see(state).catch((error: unknown) => log.warn({ lane: state.lane, err: error }, 'watchdog.failed'))
 
   return {
     /** One sweep over the due lanes. Decisions continue after it; a lane's never run twice at once. */
@@ -177,7 +191,7 @@ export function createWatchdog(
       seen.delete(name)
     } else if (known?.head !== head) {
       seen.set(name, { head, sinceMs: now })
-    } else if (now - known.sinceMs > (await silentMs(lane, timeouts))) {
+    } else if (now - known.sinceMs > (await silentMs(lane, timeouts)) && seen.get(name) === known) {
       // If reopening does not help, the next try is after as long again.
       seen.set(name, { head, sinceMs: now })
       if (await rests(lane)) return
