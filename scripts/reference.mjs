@@ -112,6 +112,9 @@ function verbsOf(command, name) {
   return commands.flatMap((each) => verbsOf(each, `${name} ${each.name()}`))
 }
 
+/** Options that the page explains once. */
+const OF_ALL = ['--json', '--key-file', '--zone', '--idempotency-key']
+
 const shownIn = (command) =>
   command
     .createHelp()
@@ -123,12 +126,15 @@ function verbOf(verb, name) {
     const word = each.variadic ? `${each.name()}...` : each.name()
     return each.required ? ` <${word}>` : ` [${word}]`
   })
+  const isRemote = verb.options.some(({ flags }) => flags === '--key-file <file>')
   const options = verb.options
-    .filter(({ hidden, long }) => !hidden && long !== '--help' && long !== '--json')
+    .filter(({ hidden, long }) => !hidden && long !== '--help' && !OF_ALL.includes(long))
+    // An address of another kind is of that verb alone.
+    .filter(({ long, description }) => long !== '--url' || !description.startsWith('ask the service'))
     .map(({ flags, description }) => [`\`${flags}\``, description])
   return [
     `### ${name}`,
-    `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}`,
+    `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}${isRemote ? '' : ' Needs Redis.'}`,
     tableOf(['Option', 'Meaning'], options),
   ]
     .filter((part) => part !== '')

@@ -54,7 +54,7 @@ function keyOf({ account_id: account, redis_url: redisUrl }) {
     encoding: 'utf8',
   })
   if (cli.status !== 0) giveUp(`No key could be made: ${cli.stderr}`)
-  return JSON.parse(cli.stdout).key
+  return JSON.parse(cli.stdout).data.key
 }
 
 /** Signs in, makes something to look at, and takes every picture. */

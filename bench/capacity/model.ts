@@ -82,7 +82,7 @@ export interface Capacity {
 /** What WhatsApp lets a number send a second, unless it has raised it. */
 export const SENDER_PACE = 80
 /** Of a core's time that is planned with: beyond it waits grow. */
-export const TARGET = 0.6
+const TARGET = 0.6
 /** Of a node's memory that may be filled: rewriting its append-only file takes a part of the rest. */
 const FILLED = 0.6
 /** Memory of Redis besides records: campaigns, index, history, queues. Measured share, `npm run bench -- campaign find`. */

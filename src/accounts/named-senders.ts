@@ -4,15 +4,38 @@ import { type Fault, quoted } from '../kernel/fault.ts'
 import { parsePhone } from '../kernel/recipient.ts'
 import { invalidFields, Refusal } from '../kernel/refusal.ts'
 import type { Redis } from '../redis/connect.ts'
-import { listSenders, type Sender } from './senders.ts'
+import { findSender, listReadableSenders, listSenders, type Sender } from './senders.ts'
 
 /** The senders of this name. Only a name can belong to several senders, of different accounts. */
-export function sendersNamed(senders: readonly Sender[], name: string): Sender[] {
+function sendersNamed(senders: readonly Sender[], name: string): Sender[] {
   const phone = parsePhone(name)
   const byNumber = phone.ok ? senders.filter(({ number }) => number === phone.digits) : []
   if (byNumber.length > 0) return byNumber
   const byName = name === '' ? [] : senders.filter((sender) => sender.name === name)
   return byName.length > 0 ? byName : senders.filter(({ id }) => String(id) === name)
+}
+
+/**
+ * The one sender of the account, or of all, that is named so; undefined when there is none. `removedToo`: also a removed one by its id,
+ * for removing it again finishes what a removal left undone. Throws a Refusal when several are named so.
+ */
+export async function findNamedSender(
+  redis: Redis,
+  name: string,
+  { account, removedToo = false }: { account?: number | undefined; removedToo?: boolean } = {},
+): Promise<Sender | undefined> {
+  const byId = /^[1-9]\d{0,14}$/.test(name) ? await findSender(redis, Number(name)) : undefined
+  if (byId !== undefined && (removedToo || byId.removed_at === undefined)) {
+    return account === undefined || byId.account === account ? byId : undefined
+  }
+  const [sender, ...more] = sendersNamed(await listReadableSenders(redis, account), name)
+  if (more.length === 0) return sender
+  const ids = [sender, ...more].map((each) => each?.id).join(', ')
+  throw new Refusal(
+    'invalid',
+    'invalid_request',
+    `Several senders are called ${quoted(name)}: ${ids}; name one by its number or its id.`,
+  )
 }
 
 /** The sentence for a name that no sender of the account, or of any account, has. */

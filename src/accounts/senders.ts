@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { parsePhone } from '../kernel/recipient.ts'
 import { type Seal, SealError, type SealedFor, type TokenContext } from '../kernel/seal.ts'
 import { LANEWAY_ITSELF } from '../model/accounts/audit-log.ts'
-import { type MarketingRoute, marketingRouteSchema, providerNameSchema } from '../model/accounts/sender.ts'
+import {
+  DEFAULT_RATE,
+  type MarketingRoute,
+  marketingRouteSchema,
+  providerNameSchema,
+} from '../model/accounts/sender.ts'
 import type { ProviderSender } from '../model/provider.ts'
 import { cached } from '../redis/cached.ts'
 import type { Redis } from '../redis/connect.ts'
@@ -11,9 +16,6 @@ import { accountKey, phoneNumberIdKey, rootKeys, senderKey, sendersOfAccountKey 
 import { type Freshness, type Reported, reportedField, reportedText, setNewest } from '../redis/newest.ts'
 import { CorruptRecordError, nextId, optionalField, readRecord, replaceField } from '../redis/records.ts'
 import { retainedLanes } from './retained-lanes.ts'
-
-/** Messages per second of a new sender: WhatsApp's default for one number. */
-export const DEFAULT_RATE = 80
 
 const flag = z.enum(['0', '1']).transform((value) => value === '1')
 

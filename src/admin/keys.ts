@@ -1,5 +1,6 @@
 // Creates, lists, revokes and rotates keys: the same over HTTP and on the command line.
 
+import { listAccounts } from '../accounts/accounts.ts'
 import {
   type Credential,
   createCredential,
@@ -77,6 +78,15 @@ export async function showKeys(redis: Redis, account: number, nowMs: number): Pr
 export async function showKey(redis: Redis, account: number, id: string, nowMs: number): Promise<KeyDocument> {
   const key = await existingKey(redis, account, id)
   return documentOf(key, (await readKeyUses(redis, account, nowMs)).get(id), nowMs)
+}
+
+/** The account that a key belongs to, NO_ACCOUNT for one of an operator; undefined when nobody has it. Asks account by account. */
+export async function ownerOfKey(redis: Redis, id: string): Promise<number | undefined> {
+  if (await findCredentialById(redis, NO_ACCOUNT, id)) return NO_ACCOUNT
+  for (const account of await listAccounts(redis)) {
+    if (await findCredentialById(redis, account.id, id)) return account.id
+  }
+  return undefined
 }
 
 async function existingKey(redis: Redis, account: number, id: string): Promise<Credential> {

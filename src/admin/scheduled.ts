@@ -1,4 +1,5 @@
 // What is to leave later: messages with a time of their own and campaigns that are scheduled, in one list, the next first.
+import { listAccounts } from '../accounts/accounts.ts'
 import type { Sender } from '../accounts/senders.ts'
 import type { CampaignDescription } from '../campaigns/commands/campaign-document.ts'
 import { describeCampaign } from '../campaigns/commands/describe.ts'
@@ -16,7 +17,8 @@ const CAMPAIGNS_MOST = 1_000
 
 /** Of whom, and from when until when (epoch ms). */
 export interface ScheduledSpan {
-  account: number
+  /** Of all accounts, where it is not given. */
+  account: number | undefined
   /** Some or all of the account. */
   senders: readonly Sender[]
   sinceMs: number
@@ -72,12 +74,15 @@ export async function showScheduled(
 /** With when each is to start (epoch ms). */
 async function scheduledCampaigns(
   redis: Redis,
-  account: number,
+  account: number | undefined,
 ): Promise<{ campaign: ListedCampaign; atMs: number }[]> {
   const found: { campaign: ListedCampaign; atMs: number }[] = []
   const page = { offset: 0, limit: CAMPAIGNS_MOST, states: ['scheduled'] } as const
-  for await (const some of listCampaigns(redis, account, page)) {
-    for (const campaign of some) found.push({ campaign, atMs: campaign.scheduled_at ?? 0 })
+  const accounts = account === undefined ? (await listAccounts(redis)).map(({ id }) => id) : [account]
+  for (const each of accounts) {
+    for await (const some of listCampaigns(redis, each, page)) {
+      for (const campaign of some) found.push({ campaign, atMs: campaign.scheduled_at ?? 0 })
+    }
   }
   return found
 }

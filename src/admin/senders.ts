@@ -148,17 +148,17 @@ export async function dropSender(
 
 const BUSY_JUST_NOW = 'a message came while it was being removed; remove it again.'
 
-/** An existing sender, of the account where one is given. Throws a Refusal. */
-export async function existingSender(redis: Redis, id: number, account?: number): Promise<Sender> {
-  const sender = await laneOf(redis, id, account)
+/** An existing sender. Throws a Refusal. */
+async function existingSender(redis: Redis, id: number): Promise<Sender> {
+  const sender = await laneOf(redis, id)
   if (sender === undefined) throw doesNotExist('The sender')
   return sender
 }
 
 /** The same, or a removed sender whose data is retained. */
-export async function retainedSender(redis: Redis, id: number, account?: number): Promise<Sender> {
+async function retainedSender(redis: Redis, id: number): Promise<Sender> {
   const sender = await findSender(redis, id)
-  if (sender === undefined || (account !== undefined && sender.account !== account)) throw doesNotExist('The sender')
+  if (sender === undefined) throw doesNotExist('The sender')
   return sender
 }
 

@@ -16,7 +16,7 @@ export const MORE_PAGES = 'The list has more pages: fetch the address in `paging
 export const hasMorePages = (given: unknown): boolean => pagedSchema.safeParse(given).success
 
 /** Definitions as templates, or their faults; `at` gives the path of one by its index. */
-export function readDefinitions(
+function readDefinitions(
   definitions: readonly unknown[],
   at: (index: number) => string,
 ): { templates: Template[] } | { faults: Fault[] } {

@@ -7,9 +7,10 @@ import { FAMILIES } from '../producer/api/table.ts'
 import { ApiError } from '../producer/errors.ts'
 import { operationId } from '../producer/operation-id.ts'
 import type { RouteSpec } from '../producer/route.ts'
-import type { Address, Asked, Came, Door } from './doors.ts'
+import type { Asked, Came, Door } from './doors.ts'
 import { CliFailure } from './failure.ts'
 import { type Input, inputsOf } from './inputs.ts'
+import type { Address } from './typed-request.ts'
 
 /** A tool as the protocol lists it. */
 export interface Tool {
@@ -63,7 +64,10 @@ function toolOf(name: string, to: Address, reach: Reach): Tool {
   }
 }
 
-const TYPES = { text: 'string', time: 'string', number: 'number', flag: 'boolean', yes_or_no: 'boolean' } as const
+const TYPES = {
+  ...{ text: 'string', time: 'string', number: 'number', seconds: 'number' },
+  ...{ flag: 'boolean', yes_or_no: 'boolean' },
+} as const
 
 function propertyOf({ name, kind, meaning, ofNumbers, mayBeNone }: Input): object {
   const type = kind === 'list' ? 'array' : kind === 'json' ? undefined : TYPES[kind]

@@ -18,29 +18,62 @@ const record = z.record(z.string(), z.unknown())
 const COLUMNS_MOST = 8
 
 /** The text of an answer in JSON. */
-export function answerText({ spec, columns, none = 'None.' }: RouteVerb, status: number, answer: unknown): string {
+export function answerText(verb: RouteVerb, status: number, answer: unknown): string {
+  const { spec, columns, none = 'None.', shownOnce, only, after, hides = [] } = verb
   const body = bodySchema.safeParse(answer).data
   // Such as the description of the interface: a document by itself.
   if (body === undefined || (body.data === undefined && body.message === undefined)) return printableJson(answer)
-  const { message, data, next, next_after: after } = body
+  const { message, data, next, next_after: nextAfter } = body
+  const own = data === undefined ? undefined : inWords(() => verb.text?.(data))
+  if (own !== undefined) return own.split('\n').map(printable).join('\n')
   const said = message === undefined || spec.method === 'get' ? '' : printable(sentenceOf(message))
   if (Array.isArray(data)) {
-    if (data.length === 0 && typeof next !== 'string') return none
-    const more = next ?? after
+    const more = next ?? nextAfter
+    if (data.length === 0 && !more) return said || none
     const option = 'cursor' in (spec.query?.shape ?? {}) ? '--cursor' : '--after'
-    const table = data.length === 0 ? none : tableOf(data, columns ?? columnsOf(spec.answers[status]))
-    return more ? `${table}\n\nMore: ${option} ${printable(String(more))}` : table
+    // A page may be empty and still not be the last.
+    const table =
+      data.length === 0 ? 'None on this page.' : tableOf(data, columns ?? columnsOf(spec.answers[status]), verb)
+    return lines([table, said && `\n${said}`, more ? `\nMore: ${option} ${printable(String(more))}` : ''])
   }
   const fields = record.safeParse(data).data
-  return [said, fields === undefined ? '' : keyValueTable(linesOf(fields))].filter((part) => part !== '').join('\n')
+  // Lines as they are: it goes into a file.
+  const text = only === undefined ? undefined : fields?.[only]
+  if (typeof text === 'string') return text.trimEnd().split('\n').map(printable).join('\n')
+  const others = Object.entries(fields ?? {}).filter(([name]) => name !== shownOnce && !hides.includes(name))
+  const about = [said, keyValueTable(linesOf(others, verb))]
+  const more = fields === undefined ? '' : (after?.(fields) ?? '')
+  const secret = shownOnce === undefined ? undefined : fields?.[shownOnce]
+  const parts =
+    typeof secret === 'string'
+      ? [printable(secret), lines(about), lines(['Keep it now: it is not shown again.', more])]
+      : [lines(about), more.split('\n').map(printable).join('\n')]
+  return parts.filter((part) => part !== '').join('\n\n')
 }
 
-function tableOf(rows: readonly unknown[], columns: readonly string[]): string {
+/** What a verb says in its own words; undefined where it has none, or where the answer of another release has other fields. */
+function inWords(say: () => string | undefined): string | undefined {
+  try {
+    return say()
+  } catch (error) {
+    if (error instanceof z.ZodError) return undefined
+    throw error
+  }
+}
+
+const lines = (parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n')
+
+function tableOf(rows: readonly unknown[], columns: readonly string[], verb: RouteVerb): string {
+  const { asTyped, cells = {} } = verb
   return table(
-    columns.map((name) => wordsOf(name).toUpperCase()),
+    columns.map((name) => wordsOf(name, asTyped).toUpperCase()),
     rows.map((row) => {
       const fields = record.safeParse(row).data ?? { [columns[0] ?? '']: row }
-      return columns.map((name) => valueText(fields[name]))
+      return columns.map(
+        (name) =>
+          inWords(() => cells[name]?.(fields)) ??
+          (fields[name] === null ? wordForNull(name, verb) : valueText(fields[name])),
+      )
     }),
   )
 }
@@ -62,17 +95,24 @@ function columnsOf(answer: z.ZodType | BytesSchema | undefined): string[] {
   return [...new Set(names)].slice(0, COLUMNS_MOST)
 }
 
-/** The fields of a thing, with those of its parts after their name. */
-const linesOf = (fields: Readonly<Record<string, unknown>>, before = ''): [name: string, value: string][] =>
-  Object.entries(fields).flatMap(([name, value]) => {
+/** The fields of a thing, with those of its parts after their name; lists of things are for scripts, and for those who print them. */
+const linesOf = (
+  fields: readonly (readonly [name: string, value: unknown])[],
+  how: Pick<RouteVerb, 'nullWord' | 'asTyped'>,
+  before = '',
+): [name: string, value: string][] =>
+  fields.flatMap(([name, value]) => {
     const part = Array.isArray(value) ? undefined : record.safeParse(value).data
-    const title = before + printable(wordsOf(name))
-    if (part !== undefined) return linesOf(part, `${title} `)
-    const line: [name: string, value: string] = [title, valueText(value)]
+    const title = before + printable(wordsOf(name, how.asTyped))
+    if (part !== undefined) return linesOf(Object.entries(part), how, `${title} `)
+    const line: [name: string, value: string] = [title, value === null ? wordForNull(name, how) : valueText(value)]
     return [line]
   })
 
-const wordsOf = (name: string): string => name.replaceAll('_', ' ')
+const wordForNull = (name: string, { nullWord = '' }: Pick<RouteVerb, 'nullWord'>): string =>
+  typeof nullWord === 'string' ? nullWord : (nullWord[name] ?? '')
+
+const wordsOf = (name: string, isTyped = false): string => (isTyped ? name : name.replaceAll('_', ' '))
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 

@@ -1,51 +1,17 @@
-// A campaign at the command line: the one that was typed, how it is shown, and how it is followed.
+// A campaign at the command line: how it is shown, and how it is followed.
 import type { Writable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SingleBar } from 'cli-progress'
-import type { CampaignDescription, RunPlan } from '../campaigns/commands/campaign-document.ts'
-import { describeCampaign } from '../campaigns/commands/describe.ts'
-import type { LifecycleDeps } from '../campaigns/commands/moves.ts'
+import {
+  type CampaignDescription,
+  campaignDocumentSchema,
+  type RunPlan,
+} from '../campaigns/commands/campaign-document.ts'
 import { counted } from '../kernel/fault.ts'
-import { type CampaignId, parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { isBeforeStart } from '../model/campaigns/lifecycle.ts'
 import { STATES } from '../model/messages/lifecycle.ts'
-import { type Campaign, findCampaign, idOf } from '../recipients/campaigns.ts'
-import type { Redis } from '../redis/connect.ts'
 import { spanText } from '../telemetry/durations.ts'
 import { keyValueTable } from './print.ts'
 import { startBar } from './progress.ts'
-import { noCampaign } from './session.ts'
-import { parser } from './values.ts'
-import { type Answer, type CommandContext, verb } from './verb.ts'
-
-export const campaignArgument = parser('the id of a campaign such as cmp_1_7, see `campaigns list`', parseCampaignId)
-
-/** The campaign's record, or a CliFailure when there is none. */
-export async function existing(redis: Redis, id: CampaignId): Promise<Campaign> {
-  const campaign = await findCampaign(redis, id)
-  if (campaign === undefined) throw noCampaign(id)
-  return campaign
-}
-
-export type Lifecycle = Awaited<ReturnType<typeof lifecycleOf>>
-
-/** What moves a campaign, with what it needs. Loaded only for that: BullMQ takes longer to load than all else. */
-export async function lifecycleOf({ redis, config, use }: CommandContext) {
-  const [moves, runs, { openCampaignQueue }] = await Promise.all([
-    import('../campaigns/commands/moves.ts'),
-    import('../campaigns/commands/run-again.ts'),
-    import('../campaigns/store/queue.ts'),
-  ])
-  const deps: LifecycleDeps = { redis, queue: use(openCampaignQueue(redis)), retentionMs: config.retentionMs }
-  return { ...moves, ...runs, deps }
-}
-
-/** The campaign as it is now; the target of what was done, where the verb did something. */
-export async function shown(redis: Redis, id: CampaignId): Promise<Answer & { json: object }> {
-  const campaign = await existing(redis, id)
-  const json = await describeCampaign(redis, campaign)
-  return { json, text: campaignSummary(json), acted: { account: campaign.account, target: idOf(id) } }
-}
 
 /** All that people want to know of a campaign, a line for each name and value; those without a value are left out. */
 export function campaignSummary(campaign: CampaignDescription): string {
@@ -182,32 +148,24 @@ function recipientsOf({ recipients, has_rows }: CampaignDescription): string {
   return `tags ${recipients.tags.join(', ')}${except}`
 }
 
-const ASK_EVERY_MS = 200
 /** Between two lines in a log, unless the state changes. */
 const LINE_EVERY_MS = 5_000
 
-export const watchVerb = verb({
-  usage: 'watch <id>',
-  summary: 'follow a campaign until it is done, paused or cancelled',
-  example: 'cmp_1_7',
-  values: { id: campaignArgument },
-  run: async ({ id }, { redis, stderr }) => {
-    const bar = startBar(stderr, BAR, 0, { state: '', rate: 0, left: '-', badly: '' })
-    const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
-    try {
-      for (;;) {
-        const now = await describeCampaign(redis, await existing(redis, id))
-        show(bar, now)
-        report(now)
-        if (!['checking', 'scheduled', 'running'].includes(now.state)) break
-        await sleep(ASK_EVERY_MS)
-      }
-    } finally {
-      bar.stop()
-    }
-    return shown(redis, id)
-  },
-})
+/** Shows how far a campaign is: as a bar on a terminal, as lines in a log. */
+export function campaignWatch(stderr: Writable): { show(data: unknown): void; stop(): void } {
+  const bar = startBar(stderr, BAR, 0, { state: '', rate: 0, left: '-', badly: '' })
+  const report = 'isTTY' in stderr && stderr.isTTY === true ? () => {} : lineReporter(stderr)
+  return {
+    show(data) {
+      // A service of another release may tell less, or more.
+      const now = campaignDocumentSchema.safeParse(data).data
+      if (now === undefined) return
+      show(bar, now)
+      report(now)
+    },
+    stop: () => bar.stop(),
+  }
+}
 
 const BAR = '{state} {bar} {percentage} % | {value} of {total} | {rate} a second | {left} to go | {badly}'
 

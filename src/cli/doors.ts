@@ -8,10 +8,12 @@ import type { Actor } from '../model/accounts/audit-log.ts'
 import { openApi } from '../producer/api/routes.ts'
 import type { FamilyId } from '../producer/api/table.ts'
 import { ApiError } from '../producer/errors.ts'
-import { openHere } from '../producer/in-process.ts'
+import { openHere, type Upload } from '../producer/in-process.ts'
 import type { RouteSpec } from '../producer/route.ts'
 import { toApiError } from '../producer/to-api-error.ts'
+import { isRedisAway } from '../redis/errors.ts'
 import { CliFailure, fileFailure, reasonOf } from './failure.ts'
+import type { Address } from './typed-request.ts'
 import type { CommandContext } from './verb.ts'
 
 /** A request to a route, as it travels. */
@@ -20,6 +22,8 @@ export interface Asked {
   query: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   body: Record<string, unknown>
+  /** The body of a route that takes a stream. */
+  upload?: Upload | undefined
   /** The account that an operator acts for. */
   account: string | undefined
 }
@@ -27,17 +31,14 @@ export interface Asked {
 /** What comes back: JSON or bytes, and what the headers warn of. */
 export type Came = { warnings: string[] } & ({ status: number; json: unknown } | { bytes: Readable })
 
-/** Which route is asked. */
-export interface Address {
-  family: FamilyId
-  spec: RouteSpec
-}
-
 /** Rejects with an ApiError for what is refused, and with a CliFailure of code 3 when nobody answers. */
 export type Door = (to: Address, asked: Asked) => Promise<Came>
 
 /** Routes answered by this process in the name of `actor`; handlers are loaded by family. Open for as long as the command runs. */
-export function openDoor({ redis, config, use }: Pick<CommandContext, 'redis' | 'config' | 'use'>, actor: Actor): Door {
+export function openDoor(
+  { redis, config, use }: Pick<CommandContext, 'redis' | 'config' | 'use'>,
+  { actor, name }: { actor: Actor; name: string },
+): Door {
   // Both take a while to load, and few families ask for them.
   const log = async () => (await import('../kernel/log.ts')).createLog({ logLevel: 'silent' }, 'cli')
   const telemetry = async () => (await import('../telemetry/telemetry.ts')).createTelemetry()
@@ -50,7 +51,7 @@ export function openDoor({ redis, config, use }: Pick<CommandContext, 'redis' | 
       }
     },
   })
-  const answer = openHere({ redis, config, actor })
+  const answer = openHere({ redis, config, actor, name })
 
   async function routeOf({ family, spec }: Address) {
     const opening = opened.get(family) ?? openApi(deps, [family])
@@ -69,7 +70,8 @@ export function openDoor({ redis, config, use }: Pick<CommandContext, 'redis' | 
       .then((route) => answer(route, asked))
       .catch((error: unknown) => {
         const refusal = toApiError(error)
-        throw refusal.code === 'internal' ? error : refusal
+        // What is told of a Redis that is away is more than what a service tells strangers.
+        throw refusal.code === 'internal' || isRedisAway(error) ? error : refusal
       })
     const warnings = warningsIn((name) => answered.headers?.[name])
     if ('body' in answered) return { warnings, status: answered.status ?? 200, json: answered.body }
@@ -107,8 +109,11 @@ export const doorTo =
     const address = addressOf(url, spec, asked)
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), ANSWER_WITHIN_MS)
+    // A file takes as long as its line does.
+    const upload = asked.upload && { ...asked.upload, pieces: eachNoted(asked.upload.pieces, () => timer.refresh()) }
     try {
-      const response = await fetch(address, { ...requestOf(spec, asked, key), redirect: 'error', signal: late.signal })
+      const request = requestOf(spec, { ...asked, upload }, key)
+      const response = await fetch(address, { ...request, redirect: 'error', signal: late.signal })
       const warnings = warningsIn((name) => response.headers.get(name))
       if (response.ok && isBytes(spec, response.status))
         return { warnings, bytes: Readable.from(piecesOf(response, address)) }
@@ -116,7 +121,8 @@ export const doorTo =
       if (response.ok && typeof json === 'object' && json !== null) return { warnings, status: response.status, json }
       throw refusalOf(response, json, address)
     } catch (error) {
-      throw error instanceof ApiError || error instanceof CliFailure ? error : unreachable(address, error)
+      const own = error instanceof Error && error.cause instanceof CliFailure ? error.cause : error
+      throw own instanceof ApiError || own instanceof CliFailure ? own : unreachable(address, own)
     } finally {
       clearTimeout(timer)
     }
@@ -134,7 +140,15 @@ function addressOf(url: string, { path }: RouteSpec, { params, query }: Asked): 
   return address
 }
 
-function requestOf({ access, body: rule, method }: RouteSpec, { headers, body, account }: Asked, key = '') {
+/** The same pieces; `note` is called with each. */
+async function* eachNoted<T>(pieces: AsyncIterable<T>, note: (piece: T) => void): AsyncGenerator<T> {
+  for await (const piece of pieces) {
+    note(piece)
+    yield piece
+  }
+}
+
+function requestOf({ access, body: rule, method }: RouteSpec, { headers, body, upload, account }: Asked, key = '') {
   const isKeyInBody = access.in === 'api_key'
   const hasBody = rule.as === 'json'
   return {
@@ -144,7 +158,9 @@ function requestOf({ access, body: rule, method }: RouteSpec, { headers, body, a
       ...(account !== undefined && { 'x-laneway-account': account }),
       ...(access.in === 'bearer' && { authorization: `Bearer ${key}` }),
       ...(hasBody && { 'content-type': 'application/json' }),
+      ...(upload && { 'content-type': upload.contentType }),
     },
+    ...(upload && { body: upload.pieces, duplex: 'half' as const }),
     ...(hasBody && { body: JSON.stringify({ ...body, ...(isKeyInBody && { api_key: key }) }) }),
   }
 }

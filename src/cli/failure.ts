@@ -45,7 +45,7 @@ export function explain(error: unknown): { sentence: string; exitCode: ExitCode 
 }
 
 /** The sentence of a refusal, and all that it names besides. */
-export const sentenceOfRefusal = ({ message, faults }: Refusal): string =>
+const sentenceOfRefusal = ({ message, faults }: Refusal): string =>
   message +
   faults
     .slice(1)

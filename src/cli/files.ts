@@ -3,28 +3,14 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer as readAll } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { ENCODINGS, encodingNamed } from '../files/csv-encoding.ts'
-import { SEPARATORS } from '../files/csv-head.ts'
 import { withoutByteOrderMark } from '../kernel/byte-order-mark.ts'
-import { Refusal } from '../kernel/refusal.ts'
-import { CliFailure, fileFailure, reasonOf, sentenceOfRefusal } from './failure.ts'
-import { parser } from './values.ts'
-import { option } from './verb.ts'
+import { CliFailure, fileFailure, reasonOf } from './failure.ts'
 
 const STANDARD_INPUT = '-'
-
-/** A path, read as the whole of it. */
-export const filePath = parser('the path of a file, which standard input and output are not', (text) =>
-  text === STANDARD_INPUT ? undefined : resolve(text),
-)
-
-/** A path, or `-`: for `readJson`. */
-export const jsonPath = z.string().transform((text) => (text === STANDARD_INPUT ? text : resolve(text)))
 
 /** How a failure names the file. */
 export const shownFile = (path: string): string => (path === STANDARD_INPUT ? 'standard input' : path)
@@ -43,8 +29,12 @@ export async function readJson(path: string, stdin: Readable): Promise<unknown> 
 }
 
 /** The same, of a JSON object. */
-export async function readJsonObject(path: string, stdin: Readable): Promise<Record<string, unknown>> {
-  const read = z.record(z.string(), z.unknown()).safeParse(await readJson(path, stdin))
+export const readJsonObject = async (path: string, stdin: Readable): Promise<Record<string, unknown>> =>
+  objectIn(await readJson(path, stdin), path)
+
+/** What a file has, if it is an object; else a CliFailure. */
+export function objectIn(content: unknown, path: string): Record<string, unknown> {
+  const read = z.record(z.string(), z.unknown()).safeParse(content)
   if (read.success) return read.data
   throw new CliFailure(`${shownFile(path)}: expected a JSON object, got something else.`)
 }
@@ -68,30 +58,5 @@ export async function* bytesOf(path: string, onPiece: (bytes: number) => void = 
   }
 }
 
-const WORKBOOK = /\.(xlsx?|xlsm|xlsb|ods|numbers)$/i
 /** What to do with a file that spreadsheets keep for themselves. */
 export const SAVE_AS_CSV = 'of a workbook, save the sheet as CSV'
-
-/** A refusal of a CSV file, with the file that it is about; any other error as it is. */
-export function ofFile(path: string, error: unknown): unknown {
-  if (!(error instanceof Refusal)) return error
-  const sentence = sentenceOfRefusal(error)
-  const isWorkbook = WORKBOOK.test(path) && !sentence.includes('save the sheet as CSV')
-  return new CliFailure(`${path}: ${sentence}${isWorkbook ? ` By its name it may be a workbook: ${SAVE_AS_CSV}.` : ''}`)
-}
-
-/** What a person may say of a CSV file. */
-export const csvValues = {
-  encoding: option(
-    parser(`one of ${ENCODINGS.join(', ')}`, encodingNamed).optional(),
-    'name',
-    'encoding of the file, if it is not detected correctly: windows-1256, shift_jis or another that browsers support',
-  ),
-  separator: option(
-    parser('one of , ; | or tab', (text) =>
-      SEPARATORS.find((each) => each === (text === 'tab' ? '\t' : text)),
-    ).optional(),
-    'character',
-    'what separates its cells, if it is not detected correctly: , ; | or tab',
-  ),
-}

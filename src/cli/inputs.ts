@@ -2,14 +2,16 @@
 // from the JSON schema of the route, so that nothing is said again; whether a value is right, the route itself decides.
 import { z } from 'zod'
 import { quoted } from '../kernel/fault.ts'
+import { parseDuration } from '../kernel/moment.ts'
 import type { RouteSpec } from '../producer/route.ts'
+import { spanText } from '../telemetry/durations.ts'
 import { wordOf } from './words.ts'
 
 /** Where a field travels. */
 type Part = 'params' | 'query' | 'body'
 
 /** How the text of a value is read. */
-type Kind = 'text' | 'number' | 'flag' | 'yes_or_no' | 'time' | 'list' | 'json'
+type Kind = 'text' | 'number' | 'seconds' | 'flag' | 'yes_or_no' | 'time' | 'list' | 'json'
 
 /** A field that is typed. */
 export interface Input {
@@ -32,6 +34,7 @@ export interface Input {
 const nodeSchema = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   format: z.string().optional(),
+  contentMediaType: z.string().optional(),
   description: z.string().optional(),
   enum: z.array(z.unknown()).optional(),
   const: z.unknown().optional(),
@@ -79,8 +82,12 @@ function followed(node: Node, definitions: Readonly<Record<string, Node>>, depth
 }
 
 /** The fields of a route; those of a body that is no plain object are given as a whole. */
-export function inputsOf({ params, query, body }: RouteSpec, words: Readonly<Record<string, string>> = {}): Input[] {
-  const ofBody = body.as === 'json' ? nodeOf(body.schema, 'input') : undefined
+export function inputsOf(
+  { params, query, body }: RouteSpec,
+  { words = {}, typed }: { words?: Readonly<Record<string, string>>; typed?: { schema: z.ZodObject } } = {},
+): Input[] {
+  const schema = body.as === 'json' || body.as === 'stream' ? body.schema : undefined
+  const ofBody = nodeOf(typed?.schema ?? schema, 'input')
   return [
     ...fieldsOf('params', nodeOf(params, 'input')),
     ...fieldsOf('query', nodeOf(query, 'input')),
@@ -89,42 +96,68 @@ export function inputsOf({ params, query, body }: RouteSpec, words: Readonly<Rec
 }
 
 function fieldsOf(part: Part, node: Node | undefined): Omit<Input, 'word'>[] {
-  return Object.entries(node?.properties ?? {}).map(([name, field]) => ({
-    ...{ name, part },
-    ...kindOf(field, part),
-    isRequired: node?.required.includes(name) ?? false,
-    meaning: meaningOf(field),
-  }))
+  // The file of a form is no field: it is an argument of its own.
+  const fields = Object.entries(node?.properties ?? {}).filter(([, field]) => field.contentMediaType === undefined)
+  return fields.map(([name, field]) => {
+    const kind = kindOf(name, field, part)
+    const isRequired = node?.required.includes(name) ?? false
+    return { ...{ name, part, isRequired }, ...kind, meaning: meaningOf(field, kind.kind) }
+  })
 }
 
-function kindOf(field: Node, part: Part): Pick<Input, 'kind' | 'ofNumbers' | 'mayBeNone' | 'placeholder'> {
-  const choices = field.anyOf ?? [field]
+/** What a number counts, by the name of its field. */
+const SECONDS = /_seconds$/
+
+function kindOf(
+  name: string,
+  field: Node,
+  part: Part,
+): Pick<Input, 'kind' | 'ofNumbers' | 'mayBeNone' | 'placeholder'> {
+  const choices = choicesOf(field)
   const [one, ...others] = choices.filter(({ type }) => type !== 'null')
   const mayBeNone = choices.some(({ type }) => type === 'null')
   const as = (kind: Kind, placeholder: string, ofNumbers = false) => ({ kind, placeholder, ofNumbers, mayBeNone })
-  if (one === undefined || others.length > 0) return as('json', 'json')
-  if (one.type === 'boolean' && field.default !== false) return as('yes_or_no', 'true|false')
+  if (one === undefined) return as('json', 'json')
+  // As an email address, or nothing.
+  if (others.length > 0) return others.every(isText) && isText(one) ? as('text', 'text') : as('json', 'json')
+  if (one.type === 'boolean' && one.const !== true && field.default !== false) return as('yes_or_no', 'yes|no')
   if (one.type === 'boolean' || (part === 'query' && String(one.enum) === 'true,false')) return as('flag', '')
+  if (one.type === 'integer' && part === 'body' && SECONDS.test(name)) return as('seconds', 'duration')
   if (one.type === 'integer' || one.type === 'number') return as(part === 'body' ? 'number' : 'text', 'n')
   if (one.format === 'date-time' || one.format === 'moment') return as('time', 'time')
   if (one.type === 'string' || one.enum !== undefined) return as('text', one.enum ? 'word' : 'text')
-  if (one.type === 'array' && one.items?.type === 'string') return as('list', 'list')
-  if (one.type === 'array' && one.items?.type === 'integer') return as('list', 'list', true)
+  const items = one.type === 'array' && one.items ? choicesOf(one.items) : []
+  if (items.length > 0 && items.every(({ type }) => type === 'integer')) return as('list', 'list', true)
+  // As senders, by number, name or id.
+  if (items.some(isText) && items.every((item) => isText(item) || item.type === 'integer')) return as('list', 'list')
   return as('json', 'json')
 }
 
+/** What a value may be, one of them. */
+const choicesOf = (node: Node): Node[] => node.anyOf?.flatMap(choicesOf) ?? [node]
+
+const isText = ({ type }: Node): boolean => type === 'string'
+
 /** What the schema says of a field, its words and its default. */
-function meaningOf({ description, enum: words, default: usual, items, anyOf }: Node): string {
+function meaningOf({ description, enum: words, default: usual, items, anyOf }: Node, kind: Kind): string {
   const known = words ?? items?.enum ?? anyOf?.flatMap((each) => each.enum ?? [])
+  const isSaid = usual !== undefined && usual !== '' && String(usual) !== 'false' && typeof usual !== 'object'
   const parts = [
-    description?.replace(/\.$/, ''),
+    // How times are written over HTTP is not how they are typed.
+    description?.startsWith('ISO 8601') ? undefined : description && asInHelp(description),
     known !== undefined && known.length > 0 && String(known) !== 'true,false'
-      ? `one of ${known.join(', ')}`
+      ? `${items === undefined ? 'one' : 'one or more'} of ${[...new Set(known.map(named))].join(', ')}`
       : undefined,
-    usual === undefined || usual === '' || typeof usual === 'object' ? undefined : `default: ${String(usual)}`,
+    isSaid ? `default: ${kind === 'seconds' ? spanText(Number(usual)) : String(usual)}` : undefined,
   ]
   return parts.filter((part) => part !== undefined && part !== '').join('; ')
 }
+
+/** Without its full stop, and small at the beginning like the other lines of a help, where it does not begin with a name. */
+const asInHelp = (sentence: string): string =>
+  sentence.replace(/\.$/, '').replace(/^(?!WhatsApp|Laneway|Meta)[A-Z](?=[a-z]* )/, (letter) => letter.toLowerCase())
+
+const named = (word: unknown): string => (word === '\t' ? 'tab' : String(word))
 
 /** `--daily-limit` of `daily_limit`. */
 export const flagOf = ({ word }: Pick<Input, 'word'>): string => `--${word}`
@@ -139,15 +172,22 @@ export function readTyped(input: Input, text: string): { value: unknown } | { fa
     case 'flag':
       return { value: true }
     case 'yes_or_no':
-      return text === 'true' || text === 'false'
-        ? { value: text === 'true' }
-        : { fault: `expected true or false, got ${quoted(text)}` }
+      if (['true', 'yes'].includes(text)) return { value: true }
+      return ['false', 'no'].includes(text) ? { value: false } : { fault: `expected yes or no, got ${quoted(text)}` }
     case 'number':
       return text.trim() !== '' && Number.isFinite(Number(text))
         ? { value: Number(text) }
         : { fault: `expected a number${input.mayBeNone ? ' or none' : ''}, got ${quoted(text)}` }
+    case 'seconds': {
+      const ms = text === '0' ? 0 : parseDuration(text)
+      return ms === undefined
+        ? { fault: `expected a duration such as 90s, 30m, 1h or 7d, got ${quoted(text)}` }
+        : { value: ms / 1_000 }
+    }
     case 'list': {
-      const words = text.split(',').flatMap((word) => word.trim() || [])
+      const words = text.split(',').map((word) => word.trim())
+      // An empty list may mean that there is no limit: nobody gets that by an empty variable of a script.
+      if (words.includes('')) return { fault: `expected words separated by commas, got ${quoted(text)}` }
       if (!input.ofNumbers) return { value: words }
       const numbers = words.map(Number)
       return numbers.every(Number.isFinite) ? { value: numbers } : { fault: 'expected numbers separated by commas' }

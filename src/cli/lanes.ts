@@ -1,94 +1,84 @@
-// lanes: list, pause, resume, end-cooldown, dead-letters, rate. A lane has the id of its sender, and is named like it.
-
-import { grantedRate, setSenderRate } from '../accounts/senders.ts'
+// lanes: one per sender, with its id, and named like it.
+import { z } from 'zod'
 import { counted } from '../kernel/fault.ts'
-import { laneStatuses, listLanes, pauseLane, resumeLane } from '../lanes/control.ts'
-import { endLaneCooldown } from '../lanes/cooldown.ts'
-import { deadLettersOf } from '../lanes/dead-letters.ts'
-import { countPlaces } from '../lanes/places.ts'
-import type { LaneQueues } from '../lanes/queues.ts'
-import { waitingOn } from '../lanes/stats.ts'
 import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
-import type { LaneStatus } from '../model/lanes/lane-status.ts'
-import { NO_REASON, reasonForActivity } from '../model/lanes/pause-reason.ts'
-import type { Redis } from '../redis/connect.ts'
+import { type LaneStatus, laneStatusSchema } from '../model/lanes/lane-status.ts'
+import { lanes } from '../producer/api/lanes/routes.ts'
 import { CLOCK_CHECK_MS, trustClock } from '../redis/trusted-clock.ts'
 import { spanText } from '../telemetry/durations.ts'
-import { type Columns, clockTime, listed } from './print.ts'
-import { confirm, laneQueues, personHere, senderNamed } from './session.ts'
-import { accountId, nameUpTo, rate, senderName } from './values.ts'
-import { type Answer, type CommandContext, flag, option, type Verb, verb } from './verb.ts'
+import { clockTime } from './print.ts'
+import { type Question, type RouteVerb, routeVerb } from './route-verb.ts'
+import { type Verb, verb } from './verb.ts'
 
-const DEAD_LETTERS_SHOWN = 50
+type Row = Readonly<Record<string, unknown>>
 
-const COLUMNS: Columns<LaneStatus> = {
-  LANE: ({ lane }) => lane,
-  ACCOUNT: ({ account }) => account,
-  NUMBER: ({ number }) => number,
-  NAME: ({ name }) => name,
-  RATE: ({ rate }) => rate,
-  WAITING: ({ waiting }) => waiting,
-  OLDEST: ({ oldest_waiting_at: oldest }) => (oldest === null ? '' : ageOf(oldest)),
-  DELAYED: ({ delayed }) => delayed,
-  ACTIVE: ({ active }) => active,
-  'DEAD LETTERS': ({ set_aside }) => set_aside,
-  'COOLDOWN UNTIL': (lane) => cooldownOf(lane),
-  'CAMPAIGNS WAIT': ({ campaigns_wait: rest }) => (rest === null ? 'no' : `${rest.why} until ${clockTime(rest.until)}`),
-  // A reason may be long: last, it pushes nothing off the screen.
-  PAUSED: (lane) => (lane.paused ? pauseOf(lane) : 'no'),
-}
+/** What the sentences say of a lane. */
+const laneIn = (data: unknown) => z.looseObject({ lane: z.number(), waiting: z.number(), rate: z.number() }).parse(data)
 
-export const verbs: readonly Verb[] = [
-  verb({
-    usage: 'list',
-    summary: 'list lanes with their backlog',
+/** A column that is shown in other words than its field has. */
+const cell =
+  (show: (lane: LaneStatus) => string) =>
+  (row: Row): string =>
+    show(shownSchema.parse(row))
+
+/** A later release may say more, and one of before less. */
+const shownSchema = laneStatusSchema.extend({ granted_rate: z.number().default(0) }).loose()
+
+export const verbs: readonly (Verb | RouteVerb)[] = [
+  routeVerb('admin', 'lanes', lanes.lanes, {
+    verb: 'list',
     example: '--account 1',
-    values: { account: option(accountId.optional(), 'id', 'only those of one account') },
-    run: async ({ account }, context) =>
-      listed(await listLanes(context.redis, account), COLUMNS, 'There is no sender yet.'),
+    columns: [
+      ...['lane', 'account', 'number', 'name', 'rate', 'waiting', 'oldest', 'delayed', 'active', 'dead_letters'],
+      // A reason may be long: last, it pushes nothing off the screen.
+      ...['cooldown_until', 'campaigns_wait', 'paused'],
+    ],
+    cells: {
+      oldest: cell(({ oldest_waiting_at: since }) => (since === null ? '' : ageOf(since))),
+      dead_letters: cell(({ set_aside }) => String(set_aside)),
+      cooldown_until: cell(({ cooldown_until, cooldown_code }) =>
+        cooldown_until === null ? 'none' : [clockTime(cooldown_until), cooldown_code].filter(Boolean).join(' '),
+      ),
+      campaigns_wait: cell(({ campaigns_wait: wait }) =>
+        wait === null ? 'no' : `${wait.why} until ${clockTime(wait.until)}`,
+      ),
+      paused: cell((lane) => (lane.paused ? pauseOf(lane) : 'no')),
+    },
+    none: 'There is no sender yet.',
+    pages: 'all',
   }),
-  verb({
-    usage: 'pause <lane>',
+  routeVerb('admin', 'show', lanes.show, { example: '1' }),
+  routeVerb('admin', 'pause', lanes.pause, {
     summary: 'stop sending from a lane; what is in flight still goes out',
-    act: 'lane.pause',
-    example: '1',
-    values: {
-      lane: senderName,
-      reason: option(nameUpTo(200).default(NO_REASON), 'text', 'reason shown in `lanes list`'),
+    text: (data) => `Lane ${laneIn(data).lane} is paused; messages are accepted and wait.`,
+    example: '1 --reason "number under review"',
+  }),
+  routeVerb('admin', 'resume', lanes.resume, {
+    text(data) {
+      const { lane, waiting } = laneIn(data)
+      return `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.`
     },
-    run: ({ lane: name, reason }, context) =>
-      actOn(name, context, async (redis, queues, lane) => {
-        await pauseLane(redis, queues, lane, { reason, by: personHere() })
-        return { text: `Lane ${lane} is paused; messages are accepted and wait.`, detail: reasonForActivity(reason) }
-      }),
-  }),
-  onLane('resume', 'end the pause and the cooldown of a lane', async (redis, queues, lane) => {
-    const waiting = (await waitingOn(redis, [lane])) + (await countPlaces(redis, lane))
-    await resumeLane(redis, queues, lane)
-    return { text: `Lane ${lane} is resumed; ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}.` }
-  }),
-  onLane('end-cooldown', 'end the cooldown of a lane; a pause stays', async (redis, _queues, lane) => {
-    await endLaneCooldown(redis, lane)
-    return { text: `The cooldown of lane ${lane} is over, unless its provider asks for another one.` }
-  }),
-  verb({
-    usage: 'dead-letters <lane>',
-    summary: `list the latest ${DEAD_LETTERS_SHOWN} dead letters of a lane with their reasons`,
     example: '1',
-    values: { lane: senderName },
-    async run({ lane: name }, context) {
-      const { id: lane } = await senderNamed(context.redis, name)
-      const { letters } = await deadLettersOf(await laneQueues(context), lane, {
-        offset: 0,
-        limit: DEAD_LETTERS_SHOWN,
-      })
-      const columns: Columns<(typeof letters)[number]> = {
-        MESSAGE: ({ id }) => id,
-        SINCE: ({ failed_at }) => failed_at,
-        REASON: ({ reason }) => reason,
-      }
-      return listed(letters, columns, `Lane ${lane} has no dead letter.`)
+  }),
+  routeVerb('admin', 'endCooldown', lanes.endCooldown, {
+    text: (data) => `The cooldown of lane ${laneIn(data).lane} is over, unless its provider asks for another one.`,
+    example: '1',
+  }),
+  routeVerb('admin', 'deadLetters', lanes.deadLetters, {
+    example: '1',
+    columns: ['id', 'failed_at', 'reason'],
+    none: 'There is no dead letter.',
+  }),
+  routeVerb('admin', 'rate', lanes.rate, {
+    arguments: ['rate'],
+    words: { rate: 'number' },
+    example: '1 20',
+    text(data) {
+      const { lane, rate } = laneIn(data)
+      return `Lane ${lane} sends up to ${rate} messages a second.`
     },
+    about: lanes.show,
+    asks: rateQuestion(({ granted_rate: granted }) => Number(granted)),
   }),
   verb({
     usage: 'trust-clock',
@@ -110,69 +100,23 @@ export const verbs: readonly Verb[] = [
       }
     },
   }),
-  verb({
-    usage: 'rate <lane> <number>',
-    summary: 'change the pace of a lane at once, in messages per second',
-    act: 'lane.rate',
-    example: '1 20',
-    values: {
-      lane: senderName,
-      number: rate,
-      yes: flag('do not ask before a rate that is above what WhatsApp grants to the number'),
-    },
-    async run({ lane: name, number, yes }, context) {
-      const sender = await senderNamed(context.redis, name)
-      const { id: lane, account } = sender
-      if (!yes) await confirmRate(context, number, grantedRate(sender))
-      await setSenderRate(context.redis, lane, number)
-      return {
-        json: { lane, rate: number },
-        text: `Lane ${lane} sends up to ${number} messages a second.`,
-        acted: { account, target: String(lane), detail: `${number}/s` },
-      }
-    },
-  }),
 ]
 
-/** Asks before a rate that WhatsApp answers with refusals. */
-export async function confirmRate(context: CommandContext, rate: number, granted: number): Promise<void> {
-  if (rate <= granted) return
-  await confirm(context, {
-    sentence:
-      `WhatsApp takes ${granted.toLocaleString('en')} messages a second from this number, as far as it has reported; ` +
-      `of ${rate.toLocaleString('en')} it refuses some, and the lane cools down`,
+/** Asked before a rate that WhatsApp answers with refusals. `grantedIn`: messages per second that it takes, in what is shown. */
+export function rateQuestion(grantedIn: (shown: Row) => number): Question {
+  return {
+    sentence({ body: { rate } }, shown) {
+      const granted = grantedIn(shown)
+      // A service of before says nothing of it.
+      if (typeof rate !== 'number' || !(rate > granted)) return undefined
+      return (
+        `WhatsApp takes ${granted.toLocaleString('en')} messages a second from this number, as far as it has reported; ` +
+        `of ${rate.toLocaleString('en')} it refuses some, and the lane cools down`
+      )
+    },
     declined: 'The rate is what it was.',
-  })
-}
-
-/** What was done to a lane, in a sentence; `detail` for the activity. */
-type LaneAct = (
-  redis: Redis,
-  queues: LaneQueues,
-  lane: number,
-) => Promise<{ text: string; detail?: string | undefined }>
-
-/** A verb that does one thing to one lane. */
-function onLane(name: string, summary: string, act: LaneAct): Verb {
-  return verb({
-    usage: `${name} <lane>`,
-    summary,
-    act: `lane.${name.replace('-', '_')}`,
-    example: '1',
-    values: { lane: senderName },
-    run: ({ lane }, context) => actOn(lane, context, act),
-  })
-}
-
-/** Does something to the lane of this name, and shows the lane as it is then. */
-async function actOn(name: string, context: CommandContext, act: LaneAct): Promise<Answer> {
-  const { redis } = context
-  const queues = await laneQueues(context)
-  const sender = await senderNamed(redis, name)
-  const { id: lane, account } = sender
-  const { text, detail } = await act(redis, queues, lane)
-  const [now] = await laneStatuses(redis, [sender])
-  return { json: now, text, acted: { account, target: String(lane), detail } }
+    spared: 'before a rate that is above what WhatsApp grants to the number',
+  }
 }
 
 /** Of a refusal the reason is a sentence of the provider, with its full stop. */
@@ -184,8 +128,5 @@ const pauseOf = ({ paused_for, paused_by, paused_at }: LaneStatus): string =>
   ]
     .filter(Boolean)
     .join(', ')
-
-const cooldownOf = ({ cooldown_until, cooldown_code }: LaneStatus): string =>
-  cooldown_until === null ? 'none' : [cooldown_until, cooldown_code].filter(Boolean).join(' ')
 
 const ageOf = (time: string): string => spanText(Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1_000)))

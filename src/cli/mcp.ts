@@ -29,7 +29,9 @@ export async function serveAgents({ account, url, keyFile }: Served, terminal: T
   }
   // Who reads the activity sees that it was no person.
   const actor = { cli: `an agent of ${userName()}` }
-  await inSession(config, terminal, (context) => serve(openDoor(context, actor), account, config, terminal))
+  await inSession(config, terminal, (context) =>
+    serve(openDoor(context, { actor, name: actor.cli }), account, config, terminal),
+  )
 }
 
 async function serve(

@@ -1,234 +1,237 @@
 // messages: show, list, send, cancel, requeue. One message and everything that happened to it.
+import type { Writable } from 'node:stream'
 import { z } from 'zod'
-import { keptAccounts } from '../accounts/accounts.ts'
-import { sendersNamed } from '../accounts/named-senders.ts'
-import { findSender, listRetainedSenders, type Sender } from '../accounts/senders.ts'
 import { cutText } from '../kernel/cut-text.ts'
-import { iso } from '../kernel/instant.ts'
-import { type MessageId, parseMessageId } from '../kernel/message-id.ts'
-import { archiveOf, type Cursor, type InboundMessage, readCursor, writeCursor } from '../lanes/archive/archive.ts'
-import { cancelWherever } from '../messages/lookup/cancel.ts'
-import { findMessages, type Search } from '../messages/lookup/find-messages.ts'
-import { findMessage } from '../messages/lookup/lookup.ts'
-import { historyOf, receivedDocument, sentDocument } from '../messages/lookup/message-document.ts'
-import type { ListedMessage } from '../messages/lookup/message-schema.ts'
-import { NO_ACCOUNT } from '../model/accounts/permissions.ts'
-import { parseCampaignId } from '../model/campaigns/campaign-id.ts'
-import { STATES } from '../model/messages/lifecycle.ts'
+import { counted } from '../kernel/fault.ts'
+import { listedMessageSchema, messageSchema } from '../messages/lookup/message-schema.ts'
 import { wordsOfPricing } from '../model/messages/pricing-words.ts'
 import { wordsOfParts } from '../model/messages/received-words.ts'
-import { namesOf } from '../people/names/names.ts'
-import { findCampaign } from '../recipients/campaigns.ts'
-import type { ListSettings } from '../recipients/unclaimed-message.ts'
-import type { Redis } from '../redis/connect.ts'
+import { messages, requeueCounts, scheduledSchema } from '../producer/api/messages/routes.ts'
+import { sending } from '../producer/api/sending/routes.ts'
 import { CliFailure } from './failure.ts'
-import { type Columns, clockTime, keyValueTable, table, tableOf } from './print.ts'
-import { scheduledVerb } from './scheduled.ts'
-import { sendVerb } from './send.ts'
-import { laneQueues, noCampaign, noSender } from './session.ts'
-import { noneWithCampaignId } from './unknown-campaign.ts'
-import { findBy, instant, nameUpTo, oneOf, person, requeueValues } from './values.ts'
-import { type Answer, flag, option, type Verb, verb } from './verb.ts'
+import type { Followed } from './follow.ts'
+import { clockTime, keyValueTable, table } from './print.ts'
+import { type RouteVerb, routeVerb } from './route-verb.ts'
+import { noneOfCampaign } from './unknown-campaign.ts'
 
-const DEFAULT_LIMIT = 100
+const ID = 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV'
+const OF_WHATSAPP = 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5'
+
 /** Characters of a text that a line has room for. */
 const TEXT_SHOWN = 40
+const shortened = (text: string): string => (text.length > TEXT_SHOWN ? `${cutText(text, TEXT_SHOWN - 1)}…` : text)
 
-const COLUMNS: Columns<ListedMessage> = {
-  ID: ({ id }) => id,
-  ACCEPTED: ({ accepted_at }) => clockTime(accepted_at),
-  STATE: (message) => (message.direction === 'inbound' ? 'received' : message.state),
-  SENDER: ({ sender }) => sender,
-  PERSON: (message) => (message.direction === 'inbound' ? message.from : message.to),
-  KIND: ({ kind }) => kind,
-  PROBLEM: ({ problem }) => problem?.code ?? '',
-  TEXT: ({ text }) => (text.length > TEXT_SHOWN ? `${cutText(text, TEXT_SHOWN - 1)}…` : text),
+type Listed = z.output<typeof listedMessageSchema>
+
+/** A column of a message in a list. */
+const cell = (show: (message: Listed) => string) => (row: unknown) => show(listedMessageSchema.parse(row))
+
+const personOf = (message: Listed): string => (message.direction === 'inbound' ? message.from : message.to)
+
+type Scheduled = z.output<typeof scheduledSchema>
+
+const later = (show: (entry: Scheduled) => string | null) => (row: unknown) => show(scheduledSchema.parse(row)) ?? ''
+
+const peopleOf = (count: number | undefined): string => (count === 1 ? '1 person' : `${count ?? 'several'} people`)
+
+/** What is typed of a message, in place of its JSON. */
+const typedMessage = z.object({
+  to: z.string().optional().describe('Recipient, in any spelling.'),
+  text: z.string().optional().describe('What it says.'),
+  sender: z.string().optional().describe('Its sender, by number or name; the default one if not given.'),
+  reference: z.string().optional().describe('A text of your own, such as an order number.'),
+  send_at: z.iso.datetime().optional().describe('Not before this time.'),
+})
+
+/** What is typed besides a file counts before what the file says. */
+function messageOf({ text, ...others }: Record<string, unknown>, file: Record<string, unknown> | undefined) {
+  if ((text === undefined) === (file === undefined)) {
+    throw new CliFailure('--text: give either a text or a body.', 2)
+  }
+  return { ...(file ?? { type: 'text', text: { body: text } }), ...others }
 }
 
-export const verbs: readonly Verb[] = [
-  verb({
-    usage: 'show <id>',
+/** The answer of a requeue: a job, or what would be requeued, or one message that waits again. */
+const requeued = z.looseObject({ job_id: z.string(), state: z.string().default('waiting') })
+const done = requeued.extend(requeueCounts)
+const figure = z.number().default(0)
+const matching = z.looseObject({
+  ...{ matched: z.number(), without_content: figure, campaign_over: figure, skipped_capped: figure, failed: figure },
+})
+const one = z.looseObject({ id: z.string() })
+
+const followsJob: Followed = {
+  by: messages.job,
+  params: (first) => ({ id: requeued.parse(first).job_id }),
+  // One message, or a dry run, is over at once.
+  isOver: (data) => ['done', 'failed'].includes(requeued.safeParse(data).data?.state ?? 'done'),
+  isQueued: true,
+  watch: (stderr) => sayProgress(stderr),
+}
+
+const SAY_EVERY_MS = 2_000
+
+function sayProgress(stderr: Writable): { show(data: unknown): void; stop(): void } {
+  let saidAt = performance.now()
+  return {
+    show(data) {
+      const { data: job } = done.safeParse(data)
+      if (job === undefined || performance.now() - saidAt < SAY_EVERY_MS) return
+      saidAt = performance.now()
+      stderr.write(`Requeued ${job.requeued} of ${counted(job.matched, 'matching message')} so far.\n`)
+    },
+    stop: () => undefined,
+  }
+}
+
+export const verbs: readonly RouteVerb[] = [
+  routeVerb('messages', 'show', messages.show, {
     summary: 'show a message, why it waits, and its history; for a received message give the id of WhatsApp',
-    example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
-    values: { id: z.string() },
-    async run({ id }, { redis, config }) {
-      const sent = parseMessageId(id)
-      const answer = sent ? await showSent(redis, sent, config) : await showReceived(redis, id)
-      if (answer === undefined) throw noMessage(id)
-      return answer
-    },
+    text: (data) => messageText(messageSchema.parse(data)),
+    example: ID,
   }),
-  verb({
-    usage: 'list',
+  routeVerb('messages', 'list', messages.list, {
     summary: 'list messages, the newest first, by any filter',
+    columns: ['id', 'accepted_at', 'state', 'sender', 'person', 'kind', 'problem', 'text'],
+    cells: {
+      accepted_at: cell(({ accepted_at: at }) => clockTime(at)),
+      state: cell((message) => (message.direction === 'inbound' ? 'received' : message.state)),
+      person: cell(personOf),
+      problem: cell(({ problem }) => problem?.code ?? ''),
+      text: cell(({ text }) => shortened(text)),
+    },
+    field: campaignOrGroup,
+    hint: noneOfCampaign,
+    none: 'No messages.',
+    pages: 100,
     example: '--to +14155550123 --state failed --since 2026-03-01T00:00:00Z',
-    takesRemovedAccount: true,
-    values: {
-      ...findBy,
-      to: option(person.optional(), 'person', 'only those to one recipient, by number or user id'),
-      from: option(person.optional(), 'person', 'only those received from one person, by number or user id'),
-      with: option(person.optional(), 'person', 'only those to or from one person, by number or user id'),
-      state: option(oneOf(STATES).optional(), 'state', `one of ${STATES.join(', ')}`),
-      direction: option(oneOf(['outbound', 'inbound']).optional(), 'direction', 'one of outbound, inbound'),
-      since: option(instant.optional(), 'time', 'only those accepted at or after this time'),
-      until: option(instant.optional(), 'time', 'only those accepted at or before this time'),
-      limit: option(
-        z.coerce.number().int().min(1).max(1_000).default(DEFAULT_LIMIT),
-        'n',
-        `at most so many, up to 1000 (${DEFAULT_LIMIT})`,
+  }),
+  routeVerb('messages', 'scheduled', messages.scheduled, {
+    columns: ['at', 'what', 'sender', 'to', 'name'],
+    cells: {
+      at: later(({ at }) => clockTime(at)),
+      what: later((entry) => (entry.kind === 'message' ? entry.message.id : entry.campaign.id)),
+      sender: later((entry) => (entry.kind === 'message' ? entry.message.sender : entry.campaign.sender)),
+      to: later((entry) =>
+        entry.kind === 'message' ? entry.message.to : peopleOf(entry.campaign.preflight?.recipients),
       ),
-      cursor: option(nameUpTo(100).optional(), 'cursor', 'go on where an earlier list ended, with its `next`'),
+      name: later((entry) => (entry.kind === 'message' ? entry.message.kind : entry.campaign.name)),
     },
-    async run({ account, sender, campaign, since, until, limit, cursor, with: name, ...same }, { redis, config }) {
-      const after = cursor === undefined ? undefined : readCursor(account ?? 0, cursor)
-      if (cursor !== undefined && after === undefined) {
-        throw new CliFailure('--cursor: expected what an earlier list of the same account had as next.', 2)
-      }
-      const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
-      if (ours && !(await findCampaign(redis, ours))) throw noCampaign(ours)
-      const all = await listRetainedSenders(redis, account)
-      const senders = sender === undefined ? all : sendersNamed(all, sender)
-      if (sender !== undefined && senders.length === 0) throw noSender(sender)
-      const filter: Search['filter'] = {
-        ...same,
-        ...(name !== undefined && { names: await allNamesOf(redis, senders, name) }),
-        ...(ours && campaign !== undefined ? { campaign: { ...ours, id: campaign } } : { campaignId: campaign }),
-        sinceMs: since,
-        untilMs: until,
-      }
-      const found = await fill(redis, { senders, filter, limit, after, nowMs: Date.now(), lists: config })
-      const next = found.next ? writeCursor(account ?? 0, found.next) : null
-      const more = next === null ? '' : `\n\nMore: --cursor ${next}`
-      const isNone = found.messages.length === 0
-      const wanted = isNone && cursor === undefined && ours === undefined ? campaign : undefined
-      const none = wanted === undefined ? 'No messages.' : await noneWithCampaignId(redis, account, wanted)
-      return {
-        json: { messages: found.messages, next },
-        text: `${isNone ? none : tableOf(found.messages, COLUMNS)}${more}`,
-      }
-    },
+    ahead: ['since', 'until'],
+    none: 'Nothing is to leave later.',
+    example: '--account 1 --since tomorrow --until +7d',
   }),
-  scheduledVerb,
-  sendVerb,
-  verb({
-    usage: 'cancel <id>',
-    act: 'message.cancel',
+  routeVerb('sending', 'message', sending.message, {
+    verb: 'send',
+    summary: 'send a text, or a message of any kind, or many, from a file with the JSON of POST /messages',
+    typed: { schema: typedMessage, body: messageOf },
+    text: (data) => `Queued ${one.parse(data).id}; see \`messages show ${one.parse(data).id}\`.`,
+    example: '--account 1 --to +447700900123 --text "Your order is on its way."',
+  }),
+  routeVerb('messages', 'cancel', messages.cancel, {
     summary: 'cancel a waiting message; it is never sent unless you requeue it',
-    example: 'msg_1_01KAG3V0Z4Q8N6T2R9X5C7B1MD',
-    values: { id: z.string() },
-    async run({ id: text }, context) {
-      const { redis, config } = context
-      const id = parseMessageId(text)
-      const result = id && (await cancelWherever({ redis, queues: await laneQueues(context), config }, id))
-      if (id === undefined || result === undefined || result.verdict === 'missing') throw noMessage(text)
-      if (result.verdict === 'ignored') {
-        throw new CliFailure(`The message is ${result.state}; only one that is queued can be cancelled.`)
-      }
-      const account = (await findSender(redis, id.lane))?.account ?? NO_ACCOUNT
-      return { json: { id: text, state: 'cancelled' }, text: `Cancelled ${text}.`, acted: { account, target: text } }
-    },
+    text: (data) => `Cancelled ${one.parse(data).id}.`,
+    example: ID,
   }),
-  verb({
-    usage: 'read <id>',
+  routeVerb('messages', 'read', messages.read, {
     summary: 'mark a received message as read at WhatsApp; give the id of WhatsApp',
-    example: 'wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgUM0E5 --typing',
-    values: { id: z.string(), typing: flag('the person sees that an answer is being written') },
-    // It takes a while to load.
-    run: async (values, context) => (await import('./mark-read.ts')).markRead(values, context),
+    example: `${OF_WHATSAPP} --typing`,
   }),
-  verb({
-    usage: 'requeue [id]',
-    act: 'messages.requeue',
+  routeVerb('messages', 'requeueMany', messages.requeueMany, {
+    verb: 'requeue',
     summary:
       'send messages again that failed, expired, were cancelled or are unknown: one by id, or all that match a filter',
+    orOne: { word: 'id', spec: messages.requeue },
+    field: campaignOrGroup,
+    hint: noneOfCampaign,
+    across: {
+      sentence: (accounts) => `This requeues messages of ${accounts.length} accounts (${accounts.join(', ')})`,
+      declined: 'Nothing was requeued.',
+      otherwise: 'Name one with --account, or confirm with --yes.',
+      spared: 'before messages of several accounts are sent again',
+    },
+    follows: followsJob,
+    text: requeueText,
+    fails(data) {
+      const { data: job } = requeued.safeParse(data)
+      return job?.state === 'failed' ? `The job ${job.job_id} failed; see the log of the worker.` : undefined
+    },
     example: '--state failed --code 131053 --since 2026-03-01T00:00:00Z --dry-run',
-    values: requeueValues,
-    // It takes a while to load.
-    run: async (values, context) => (await import('./requeue.ts')).requeue(values, context),
   }),
 ]
 
-/** All names of the person in the accounts of these senders. */
-async function allNamesOf(redis: Redis, senders: readonly Sender[], person: string): Promise<string[]> {
-  const accounts = [...new Set(senders.map(({ account }) => account))]
-  const names = await Promise.all(accounts.map((account) => namesOf(redis, account, person)))
-  return [...new Set([person, ...names.flat()])]
+/** What is no id of a campaign is the text that requests group by. */
+function campaignOrGroup(name: string, text: string): string {
+  return name === 'campaign' && !text.startsWith('cmp_') ? 'campaign_id' : name
 }
 
-const noMessage = (id: string) => new CliFailure(`There is no message ${id}, or it is older than the retention.`)
-
-/** Looks on until there are as many as wanted: nobody at a terminal wants to see a page of a search without hits. */
-async function fill(redis: Redis, search: Search): Promise<{ messages: ListedMessage[]; next: Cursor | undefined }> {
-  const messages: ListedMessage[] = []
-  let { after } = search
-  for (;;) {
-    const page = await findMessages(redis, { ...search, after, limit: search.limit - messages.length })
-    messages.push(...page.messages)
-    if (page.next === undefined || messages.length === search.limit) return { messages, next: page.next }
-    after = page.next
+function requeueText(data: unknown): string {
+  const { data: job } = requeued.safeParse(data)
+  if (job?.state === 'done') {
+    const counts = done.parse(data)
+    return `Requeued ${counts.requeued} of ${counted(counts.matched, 'matching message')}.${left(counts)}`
   }
+  if (job !== undefined) return job.state === 'failed' ? '' : `A worker does it as the job ${job.job_id}.`
+  const { data: counts } = matching.safeParse(data)
+  if (counts === undefined) return `Requeued ${one.parse(data).id}.`
+  const verb = counts.matched === 1 ? 'matches' : 'match'
+  return `${counted(counts.matched, 'message')} ${verb}; nothing was changed.${left(counts)}`
 }
 
-async function showSent(redis: Redis, id: MessageId, lists: ListSettings): Promise<Answer | undefined> {
-  const [message, sender] = await Promise.all([findMessage(redis, id, Date.now(), lists), findSender(redis, id.lane)])
-  if (message === undefined) return undefined
-  const document = await sentDocument(redis, message, sender)
-  const { problem, waits, possible_duplicate } = document
-  const group = message.campaign ?? message.groupedAs
-  return {
-    json: { ...document, account: sender?.account ?? null },
-    text: `${keyValueTable([
-      ['Message', document.id],
-      ['From', sender === undefined ? `sender ${id.lane}, which is gone` : shownSender(sender)],
-      ['To', message.to],
-      ['Kind', `${message.type}, ${message.class}${group === undefined ? '' : `, campaign ${group}`}`],
-      ['Reference', message.reference ?? ''],
+/** What cannot be sent again, and why. */
+function left({ without_content, campaign_over, skipped_capped, failed }: z.output<typeof matching>): string {
+  const cannot = (count: number, why: string): string =>
+    count === 0 ? '' : ` ${count} of them cannot be sent again: ${why}.`
+  return (
+    cannot(without_content, 'the content is no longer stored') +
+    cannot(campaign_over, 'the campaign is cancelled or no longer stored') +
+    cannot(skipped_capped, 'the person has had enough marketing for now') +
+    cannot(failed, 'the record cannot be read')
+  )
+}
+
+function messageText(message: z.output<typeof messageSchema>): string {
+  const sender = message.sender ?? 'a sender that is gone'
+  if (message.direction === 'inbound') {
+    return keyValueTable([
+      ['Message', message.id],
+      ['From', message.from],
+      ['To', sender],
+      ['Kind', `${message.kind}, received`],
       ['Text', message.text],
-      ['State', message.state + (possible_duplicate ? ', possible duplicate' : '')],
-      ['Waits', waits?.sentence ?? ''],
-      ['Problem', problem ? `${problem.sentence} [${problem.code}]` : ''],
-      ['Capped until', problem?.capped_until ?? ''],
-      ['Held since', document.held_since ?? ''],
-      ['WhatsApp calls it', document.message_status ?? ''],
-      ['Price', document.pricing ? wordsOfPricing(document.pricing) : ''],
-      ['Provider id', document.provider_id ?? ''],
-      ['Not before', document.send_at ?? ''],
-      ['Valid until', document.valid_until],
-    ])}\n\n${table(
-      ['WHEN', 'AFTER', 'WHAT', 'DETAIL'],
-      historyOf(message).map(({ atMs, what, detail }) => [
-        iso(atMs),
-        elapsed(atMs - message.acceptedAtMs),
-        what,
-        detail,
-      ]),
-    )}`,
+      ...wordsOfParts(message),
+      ['Received', message.accepted_at],
+    ])
   }
-}
-
-/** Received messages are filed under their account, which WhatsApp's id does not contain. */
-async function showReceived(redis: Redis, id: string): Promise<Answer | undefined> {
-  for (const account of await keptAccounts(redis)) {
-    const message = await archiveOf(redis).find({ account, id })
-    if (message !== undefined) return received(message, account, await findSender(redis, message.lane))
-  }
-  return undefined
-}
-
-const received = (message: InboundMessage, account: number, sender: Sender | undefined): Answer => ({
-  json: { ...receivedDocument(message, sender), account },
-  text: keyValueTable([
+  const { problem, waits, campaign, campaign_id: group } = message
+  const of = campaign ?? group
+  const facts = keyValueTable([
     ['Message', message.id],
-    ['From', message.from],
-    ['To', sender === undefined ? `sender ${message.lane}, which is gone` : shownSender(sender)],
-    ['Kind', `${message.type}, received`],
+    ['From', sender],
+    ['To', message.to],
+    ['Kind', `${message.kind}, ${message.class}${of === null ? '' : `, campaign ${of}`}`],
+    ['Reference', message.reference ?? ''],
     ['Text', message.text],
-    ...wordsOfParts(message.parts),
-    ['Received', iso(message.received_at)],
-  ]),
-})
-
-const shownSender = (sender: Sender): string => sender.number + (sender.name === '' ? '' : ` (${sender.name})`)
+    ['State', message.state + (message.possible_duplicate ? ', possible duplicate' : '')],
+    ['Waits', waits?.sentence ?? ''],
+    ['Problem', problem ? `${problem.sentence} [${problem.code}]` : ''],
+    ['Capped until', problem?.capped_until ?? ''],
+    ['Held since', message.held_since ?? ''],
+    ['WhatsApp calls it', message.message_status ?? ''],
+    ['Price', message.pricing ? wordsOfPricing(message.pricing) : ''],
+    ['Provider id', message.provider_id ?? ''],
+    ['Not before', message.send_at ?? ''],
+    ['Valid until', message.valid_until],
+  ])
+  const acceptedAtMs = Date.parse(message.accepted_at)
+  const events = message.history.map(({ at, event, attempt, detail }) => [
+    at,
+    elapsed(Date.parse(at) - acceptedAtMs),
+    event,
+    attempt ?? detail ?? '',
+  ])
+  return `${facts}\n\n${table(['WHEN', 'AFTER', 'WHAT', 'DETAIL'], events)}`
+}
 
 /** `+0.092 s`: what one looks for in a history is how long each step took. */
 const elapsed = (ms: number): string => `+${(ms / 1_000).toFixed(3)} s`

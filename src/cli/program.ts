@@ -12,7 +12,7 @@ import { attributeOf, wordOf } from './words.ts'
 type Groups = Readonly<Record<string, string>>
 
 /** A verb that opens what it needs by itself, and writes its answer by itself. */
-export interface OwnVerb {
+interface OwnVerb {
   usage: string
   summary: string
   example: string
@@ -79,16 +79,19 @@ const servedSchema = z.object({
 const NOUNS: Readonly<Record<string, Noun>> = {
   accounts: {
     summary: 'the owners of keys, senders, templates and contacts',
-    load: () => import('./accounts.ts'),
+    load: routes(({ accountVerbs }) => accountVerbs),
   },
-  keys: { summary: 'API keys of applications and people', load: () => import('./keys.ts') },
+  keys: {
+    summary: 'API keys of applications and people',
+    load: routes(({ keyVerbs }) => keyVerbs),
+  },
   senders: {
     summary: 'the numbers that messages are sent from, each with its provider',
-    load: () => withRoutes(import('./senders.ts'), ({ senderVerbs }) => senderVerbs),
+    load: () => import('./senders.ts'),
   },
   portfolios: {
     summary: 'numbers that share one daily limit of people at WhatsApp',
-    load: () => withRoutes(import('./portfolios.ts'), ({ portfolioVerbs }) => portfolioVerbs),
+    load: routes(({ portfolioVerbs }) => portfolioVerbs),
   },
   secrets: {
     summary: 'what is sealed under LANEWAY_SECRET_KEYS: tokens of providers and webhook secrets',
@@ -96,11 +99,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
   templates: {
     summary: 'the approved templates that messages are validated against',
-    load: () => withRoutes(import('./templates.ts'), ({ templateVerbs }) => templateVerbs),
+    load: () => import('./templates.ts'),
   },
   contacts: {
     summary: 'contacts, grouped by tag',
-    load: () => withRoutes(import('./contacts.ts'), ({ contactVerbs }) => contactVerbs),
+    load: () => import('./contacts.ts'),
   },
   messages: {
     summary: 'send, list, look up, cancel and requeue messages',
@@ -108,17 +111,17 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
   lanes: {
     summary: 'status of each sender: backlog, pace, pause, cooldown',
-    load: () => withRoutes(import('./lanes.ts'), ({ laneVerbs }) => laneVerbs),
+    load: () => import('./lanes.ts'),
   },
   campaigns: { summary: 'one template to many people', load: () => import('./campaigns.ts') },
   events: {
     summary: 'endpoints that events are posted to',
-    load: () => withRoutes(import('./events.ts'), ({ eventVerbs }) => eventVerbs),
+    load: routes(({ eventVerbs }) => eventVerbs, { endpoints: 'addresses that events are sent to' }),
   },
-  flows: { summary: 'forms of WhatsApp that ask your own server', load: () => import('./flows.ts') },
+  flows: { summary: 'forms of WhatsApp that ask your own server', load: routes(({ flowVerbs }) => flowVerbs) },
   'opt-outs': {
     summary: 'people who want no advertising',
-    load: () => withRoutes(import('./opt-outs.ts'), ({ optOutVerbs }) => optOutVerbs),
+    load: () => import('./opt-outs.ts'),
   },
   people: { summary: 'show all that is kept of a person, or forget it', load: () => import('./people.ts') },
   conversations: {
@@ -149,7 +152,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   stats: { summary: 'what was accepted, sent, delivered and failed lately', load: () => import('./stats.ts') },
   health: {
     summary: 'whether Redis answers and a worker is alive',
-    load: () => import('./health.ts'),
+    load: routes(({ healthVerbs }) => healthVerbs),
     alias: 'status',
   },
   console: { summary: 'the figures of the console, once', load: routes(({ consoleVerbs }) => consoleVerbs) },
@@ -277,7 +280,7 @@ function addVerb(noun: Command, groups: Groups, verb: AnyVerb, terminal: Termina
       // Two thirds of what a command loads, which a help does without.
       if ('serve' in verb) return verb.serve(typed, terminal)
       if ('spec' in verb) {
-        const request = verb.prepare(typed, spelling)
+        const request = verb.prepare(typed)
         const { runRoute } = await import('./run-route.ts')
         return runRoute(verb, request, terminal, json === true)
       }

@@ -1,237 +1,76 @@
-// senders: add, list, check, change, renew, remove. The provider's token is sealed before it is stored and never shown.
-import type { Readable } from 'node:stream'
-import { text as readAll } from 'node:stream/consumers'
+// senders: the numbers that messages are sent from, each with its provider. A sender is named by its number, its name or its id.
 import { z } from 'zod'
-import { SenderTakenError } from '../accounts/add-sender.ts'
-import { DEFAULT_RATE, type Sender } from '../accounts/senders.ts'
-import { checkSender } from '../admin/check-sender.ts'
-import { changeSender, dropSender, makeSender, type SenderDeps, showSender, showSenders } from '../admin/senders.ts'
-import { createSeal } from '../kernel/seal.ts'
-import { secretKeysOf } from '../kernel/secret-keys.ts'
-import {
-  isSenderName,
-  marketingRouteSchema,
-  PROVIDER_ID,
-  providerNameSchema,
-  type SenderDocument,
-  senderFaults,
-  TOKEN,
-} from '../model/accounts/sender.ts'
-import type { SenderCheck } from '../model/accounts/sender-check.ts'
-import { putIntoPortfolio } from '../portfolios/commands/portfolios.ts'
-import { CliFailure } from './failure.ts'
-import { confirmRate } from './lanes.ts'
-import { type Columns, listed } from './print.ts'
-import { laneQueues, retainedSenderNamed, senderNamed } from './session.ts'
-import { accountId, httpAddress, nameUpTo, oneOf, parser, phoneNumber, rate, senderName } from './values.ts'
-import { type CommandContext, flag, option, type Verb, verb } from './verb.ts'
+import { DEFAULT_RATE } from '../model/accounts/sender.ts'
+import { type SenderCheck, senderCheckSchema } from '../model/accounts/sender-check.ts'
+import { senders } from '../producer/api/senders/routes.ts'
+import { rateQuestion } from './lanes.ts'
+import { type RouteVerb, routeVerb } from './route-verb.ts'
 
-const newName = nameUpTo(100).refine(isSenderName, 'expected a name with at least one letter')
-const digits = parser('digits, as WhatsApp shows them', (id) => (/^\d{1,30}$/.test(id) ? id : undefined))
-const wabaDigits = parser('digits, as WhatsApp shows them', (id) => (PROVIDER_ID.test(id) ? id : undefined))
-const FROM_INPUT = '; - reads it from standard input and keeps it out of the shell history'
-const asDefault = flag('send service messages of the account from this number')
+const named = { words: { id: 'sender' } } as const
+const asTyped = { asTyped: true, nullWord: 'none' } as const
 
-const COLUMNS: Columns<SenderDocument> = {
-  ID: ({ id }) => id,
-  ACCOUNT: ({ account }) => account,
-  NUMBER: ({ number }) => number,
-  NAME: ({ name }) => name,
-  PROVIDER: ({ provider }) => provider,
-  RATE: (sender) => `${sender.rate}/s`,
-  PORTFOLIO: ({ portfolio }) => portfolio ?? '',
-  QUALITY: ({ restricted, quality }) => restricted ?? quality ?? '',
-  DEFAULT: (sender) => (sender.default ? 'yes' : ''),
-  'BASE URL': ({ base_url }) => base_url,
-}
-
-/** Settings of `senders set`, each with how it is changed. */
-const SETTINGS: Record<string, (context: CommandContext, sender: Sender, value: string) => Promise<unknown>> = {
-  async portfolio({ redis }, sender, value) {
-    if (value !== 'none' && !/^[1-9]\d{0,14}$/.test(value)) {
-      throw new CliFailure('portfolio: expected the number of a portfolio, or none.', 2)
-    }
-    await putIntoPortfolio(redis, sender, value === 'none' ? null : Number(value))
-  },
-  async waba_id(context, { id }, value) {
-    if (value !== 'none' && !PROVIDER_ID.test(value)) throw new CliFailure('waba_id: expected digits, or none.', 2)
-    await changeSender(await depsOf(context), id, { wabaId: value === 'none' ? '' : value })
-  },
-  async follow_provider(context, { id }, value) {
-    await changeSender(await depsOf(context), id, { followProvider: isYes('follow_provider', value) })
-  },
-  async strict_pace(context, { id }, value) {
-    await changeSender(await depsOf(context), id, { strictPace: isYes('strict_pace', value) })
-  },
-  async marketing_route(context, { id }, value) {
-    const { data } = marketingRouteSchema.safeParse(value)
-    if (data === undefined) {
-      throw new CliFailure(`marketing_route: expected one of ${marketingRouteSchema.options.join(', ')}.`, 2)
-    }
-    await changeSender(await depsOf(context), id, { marketingRoute: data })
-  },
-}
-const SETTING_NAMES = Object.keys(SETTINGS)
-
-function isYes(setting: string, value: string): boolean {
-  if (value !== 'yes' && value !== 'no') throw new CliFailure(`${setting}: expected yes or no.`, 2)
-  return value === 'yes'
-}
-
-export const verbs: readonly Verb[] = [
-  verb({
-    usage: 'add',
-    summary: 'add a number to an account; its first one becomes the default',
-    act: 'sender.create',
+export const verbs: readonly RouteVerb[] = [
+  routeVerb('senders', 'create', senders.create, {
+    ...asTyped,
+    verb: 'add',
     example:
       '--account 1 --number +14155550100 --provider cloud-api --base-url https://graph.facebook.com ' +
       '--phone-number-id 1065550100 --waba-id 1022901293 --token - < token.txt',
-    values: {
-      account: option(accountId, 'id', 'account that owns the number'),
-      number: option(phoneNumber, 'number', 'full international number'),
-      provider: option(oneOf(providerNameSchema.options), 'name', providerNameSchema.options.join(' or ')),
-      baseUrl: option(httpAddress, 'address', "address of the provider's server"),
-      token: option(z.string(), 'token', `token or api_key of the provider${FROM_INPUT}`),
-      phoneNumberId: option(digits.default(''), 'id', "WhatsApp's id of the number (required with cloud-api)"),
-      wabaId: option(
-        wabaDigits.default(''),
-        'id',
-        'WhatsApp Business Account of the number; its templates are synced automatically',
-      ),
-      name: option(newName.default(''), 'name', 'alias for the sender'),
-      rate: option(rate.default(DEFAULT_RATE), 'number', `messages per second (default: ${DEFAULT_RATE})`),
-      yes: flag('do not ask before a rate that is above what WhatsApp grants to a new number'),
-      honoursIdempotency: flag('the provider honours our Idempotency-Key, which makes a repeat safe (partner-api)'),
-      default: asDefault,
-    },
-    check(sender, wrong) {
-      for (const { field, message } of senderFaults(sender, '--provider')) wrong(field, message)
-    },
-    async run({ default: isDefault, token: typed, yes, ...wanted }, context) {
-      if (!yes) await confirmRate(context, wanted.rate, DEFAULT_RATE)
-      const token = await readToken(typed, context.stdin)
-      const sender = await makeSender(await depsOf(context), { ...wanted, token, isDefault }).catch(
-        (error: unknown) => {
-          throw error instanceof SenderTakenError ? taken(wanted[error.what], error) : error
-        },
-      )
-      const isNowDefault = sender.default ? ', and it is the default of its account' : ''
-      return {
-        json: sender,
-        text: `Sender ${sender.number} was added; its lane is ${sender.id}${isNowDefault}.`,
-        acted: { account: sender.account, target: String(sender.id) },
-      }
-    },
+    stdin: 'token',
+    // WhatsApp has said nothing of it yet.
+    asks: rateQuestion(() => DEFAULT_RATE),
   }),
-
-  verb({
-    usage: 'list',
-    summary: 'list the senders of one account or of all',
+  routeVerb('senders', 'list', senders.list, {
     example: '--account 1',
-    values: { account: option(accountId.optional(), 'id', 'only this account') },
-    run: async ({ account }, { redis }) =>
-      listed(await showSenders(redis, account), COLUMNS, 'There is no sender yet.'),
+    columns: [
+      ...['id', 'account', 'number', 'name', 'provider', 'rate', 'portfolio', 'quality', 'restricted', 'default'],
+      'base_url',
+    ],
+    none: 'There is no sender yet.',
+    pages: 'all',
   }),
-
-  verb({
-    usage: 'check <sender>',
+  routeVerb('senders', 'show', senders.show, { ...named, ...asTyped, example: '1' }),
+  routeVerb('senders', 'check', senders.check, {
+    ...named,
+    example: '1',
     summary:
       'check a sender with WhatsApp, and show what is missing and what to do; exits with 1 while anything is missing',
-    example: '1',
-    values: { sender: senderName },
-    async run({ sender: named }, context) {
-      const { redis, config, use } = context
-      const sender = await senderNamed(redis, named)
-      const { createGraphApi } = await import('../providers/graph-api.ts')
-      const graph = use(createGraphApi(config.cloudApiVersion))
-      const seal = createSeal(secretKeysOf(config))
-      const check = await checkSender({ redis, seal, graph, appSecret: config.cloudApi.appSecret }, sender)
-      const fails = check.ok ? undefined : `Sender ${sender.id} cannot send, or gets no webhooks: something is missing.`
-      return { json: check, text: checkText(check), fails }
+    text: (data) => checkText(senderCheckSchema.parse(data)),
+    fails(data) {
+      const { ok, sender } = z.looseObject({ ok: z.boolean(), sender: z.number() }).parse(data)
+      return ok ? undefined : `Sender ${sender} cannot send, or gets no webhooks: something is missing.`
     },
   }),
-
-  verb({
-    usage: 'change <sender>',
+  routeVerb('senders', 'change', senders.change, {
+    ...named,
+    ...asTyped,
     summary: 'change the name of a sender, or make it the default of its account; for its rate see `lanes rate`',
-    act: 'sender.change',
+    fields: ['name', 'default'],
     example: '1 --name "shop" --default',
-    values: {
-      sender: senderName,
-      name: option(newName.optional(), 'name', 'alias for the sender'),
-      default: asDefault,
-    },
-    check({ name, default: isDefault }, wrong) {
-      if (name === undefined && !isDefault) wrong('name', 'expected a change, such as --name or --default')
-    },
-    async run({ sender: named, name, default: isDefault }, context) {
-      const { id } = await senderNamed(context.redis, named)
-      const change = { name, isDefault: isDefault || undefined }
-      const sender = await changeSender(await depsOf(context), id, change).catch((error: unknown) => {
-        throw error instanceof SenderTakenError ? taken(name ?? '', error) : error
-      })
-      const detail = [name === undefined ? '' : 'name', isDefault ? 'default' : ''].filter(Boolean).join(',')
-      const acted = { account: sender.account, target: String(id), detail }
-      return { json: sender, text: `Sender ${id} is changed.`, acted }
-    },
   }),
-
-  verb({
-    usage: 'set <sender> <setting> <value>',
-    summary: `change a setting of a sender: ${SETTING_NAMES.join(', ')}`,
-    act: 'sender.change',
+  routeVerb('senders', 'change', senders.change, {
+    ...named,
+    ...asTyped,
+    verb: 'set',
+    summary: 'change a setting of a sender',
     example: '1 portfolio 2',
-    values: {
-      sender: senderName,
-      setting: oneOf(SETTING_NAMES),
-      value: z.string().describe('an id, `none`, or yes or no'),
-    },
-    async run({ sender: named, setting, value }, context) {
-      const sender = await senderNamed(context.redis, named)
-      await SETTINGS[setting]?.(context, sender, value)
-      const json = await showSender(context.redis, sender.id)
-      const acted = { account: json.account, target: String(json.id), detail: setting }
-      return { json, text: `Sender ${json.id}: ${setting} is ${value}.`, acted }
-    },
+    setting: { forNull: 'none', of: ['portfolio', 'waba_id', 'follow_provider', 'strict_pace', 'marketing_route'] },
   }),
-
-  verb({
-    usage: 'renew <sender>',
+  routeVerb('senders', 'change', senders.change, {
+    ...named,
+    ...asTyped,
+    verb: 'renew',
     summary: 'give a sender a new token, for instance after the old one expired; then resume its lane',
-    act: 'sender.renew',
+    fields: ['token', 'base_url'],
+    stdin: 'token',
     example: '1 --token - < token.txt',
-    values: {
-      sender: senderName,
-      token: option(z.string(), 'token', `the new token${FROM_INPUT}`),
-      baseUrl: option(httpAddress.optional(), 'address', "new address of the provider's server"),
-    },
-    async run({ sender: named, token: typed, baseUrl }, context) {
-      const { id } = await senderNamed(context.redis, named)
-      const token = await readToken(typed, context.stdin)
-      const sender = await changeSender(await depsOf(context), id, { token, baseUrl })
-      return {
-        json: sender,
-        text: `Sender ${id} has a new token. If its lane is paused: \`lanes resume ${id}\`.`,
-        acted: { account: sender.account, target: String(id) },
-      }
-    },
+    after: ({ id }) => `If its lane is paused: \`lanes resume ${id}\`.`,
   }),
-
-  verb({
-    usage: 'remove <sender>',
-    summary: 'remove a sender and free its number; its messages can still be looked up until they expire',
-    act: 'sender.remove',
+  routeVerb('senders', 'remove', senders.remove, {
+    ...named,
+    summary: 'remove a sender that has nothing to do, and free its number; takes about 2 s',
     example: '1',
-    values: { sender: senderName },
-    async run({ sender: named }, context) {
-      const { id, number, account } = await retainedSenderNamed(context.redis, named)
-      await dropSender(await depsOf(context), id, context.config.retentionMs)
-      return {
-        json: { id, removed: true },
-        text: `Removed sender ${id}; ${number} can be added again.`,
-        acted: { account, target: String(id) },
-      }
-    },
+    asks: false,
   }),
 ]
 
@@ -244,33 +83,4 @@ function checkText({ ok, findings }: SenderCheck): string {
   })
   const missing = findings.filter(({ state }) => state === 'missing').length
   return [...rows, '', ok ? 'Nothing is missing.' : `${missing} missing.`].join('\n')
-}
-
-async function depsOf(context: CommandContext): Promise<SenderDeps> {
-  const { redis, config } = context
-  const seal = createSeal(secretKeysOf(config))
-  return {
-    redis,
-    queues: await laneQueues(context),
-    seal,
-    production: config.production,
-    appSecret: config.cloudApi.appSecret,
-  }
-}
-
-async function readToken(typed: string, stdin: Readable): Promise<string> {
-  const token = (typed === '-' ? await readAll(stdin) : typed).trim()
-  if (!TOKEN.test(token)) {
-    throw new CliFailure('--token: expected printable characters without spaces, got none or others.', 2)
-  }
-  return token
-}
-
-const FLAGS = { number: '--number', name: '--name', phoneNumberId: '--phone-number-id' } as const
-
-/** Two lanes for one number would send at twice the pace that WhatsApp allows it. */
-function taken(value: string, { what, holder: { id, account } }: SenderTakenError): CliFailure {
-  return new CliFailure(
-    `${FLAGS[what]}: ${value} belongs to sender ${id} of account ${account} already; see \`senders list\`.`,
-  )
 }

@@ -7,16 +7,14 @@ import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
 import { type Account, findAccount, findKeptAccount, type KeptAccount } from '../accounts/accounts.ts'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
-import { notASender, sendersNamed } from '../accounts/named-senders.ts'
-import { findSender, type Sender, sortSenders } from '../accounts/senders.ts'
+import { findNamedSender, notASender } from '../accounts/named-senders.ts'
+import type { Sender } from '../accounts/senders.ts'
 import { openFiles } from '../files/open.ts'
 import type { Config } from '../kernel/config.ts'
-import { quoted } from '../kernel/fault.ts'
 import { isRedisAddress, shownRedis } from '../kernel/redis-address.ts'
 import { useDataKeys } from '../kernel/sealed.ts'
 import { secretKeysOf } from '../kernel/secret-keys.ts'
 import type { LaneQueues } from '../lanes/queues.ts'
-import { type CampaignId, campaignId } from '../model/campaigns/campaign-id.ts'
 import { useOptOutSecrets } from '../people/opt-outs/erased.ts'
 import { openOrThrow, type Redis } from '../redis/connect.ts'
 import { noteDataKeys } from '../redis/data-keys.ts'
@@ -106,26 +104,10 @@ const noAccount = (id: number) => new CliFailure(`Account ${id} does not exist, 
 
 /** The one sender that is named so by number, name or id; a CliFailure when none or several are. */
 export async function senderNamed(redis: Redis, name: string): Promise<Sender> {
-  const { senders, broken } = await sortSenders(redis)
-  const [sender, ...more] = sendersNamed(senders, name)
-  if (sender === undefined) throw broken.find(({ lane }) => String(lane) === name)?.error ?? noSender(name)
-  if (more.length === 0) return sender
-  const ids = [sender, ...more].map(({ id }) => id).join(', ')
-  throw new CliFailure(`Several senders are called ${quoted(name)}: ${ids}; name one by its number or its id.`)
+  const sender = await findNamedSender(redis, name)
+  if (sender === undefined) throw new CliFailure(`${notASender(name)}, see \`senders list\`.`)
+  return sender
 }
-
-/** The same, or a removed one by its id: removing it again finishes what a removal left undone. */
-export async function retainedSenderNamed(redis: Redis, name: string): Promise<Sender> {
-  const removed = /^\d{1,15}$/.test(name) ? await findSender(redis, Number(name)) : undefined
-  return removed?.removed_at === undefined ? senderNamed(redis, name) : removed
-}
-
-/** The sentence when there is no such campaign. */
-export const noCampaign = (id: CampaignId): CliFailure =>
-  new CliFailure(`There is no campaign ${campaignId(id)}; see \`campaigns list\`.`)
-
-/** The sentence when no sender has this name. */
-export const noSender = (name: string): CliFailure => new CliFailure(`${notASender(name)}, see \`senders list\`.`)
 
 /**
  * Asks a person before something that cannot be taken back. Returns once they agreed to `sentence`. A CliFailure with
@@ -133,7 +115,11 @@ export const noSender = (name: string): CliFailure => new CliFailure(`${notASend
  */
 export async function confirm(
   { stdin, stderr }: Pick<CommandContext, 'stdin' | 'stderr'>,
-  { sentence, declined, otherwise = 'Confirm with --yes.' }: { sentence: string; declined: string; otherwise?: string },
+  {
+    sentence,
+    declined,
+    otherwise = 'Confirm with --yes.',
+  }: { sentence: string; declined: string; otherwise?: string | undefined },
 ): Promise<void> {
   if (!('isTTY' in stdin && stdin.isTTY)) throw new CliFailure(`${sentence}. ${otherwise}`, 2)
   const asking = createInterface({ input: stdin, output: stderr })

@@ -1,155 +1,76 @@
-// templates: import, sync, list, show, remove. What is imported counts as approved unless the file has another status.
-import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
+// templates: the approved templates that messages are checked against.
 import { z } from 'zod'
-import type { SyncedAccount } from '../accounts/template-syncs.ts'
-import { importTemplate, type ListedTemplate, listTemplates, removeTemplate } from '../accounts/templates.ts'
-import { askForSyncs, showSync } from '../admin/template-syncs.ts'
-import { hasMorePages, MORE_PAGES, readDefinitions } from '../admin/templates.ts'
-import { counted, type Fault } from '../kernel/fault.ts'
-import { Refusal } from '../kernel/refusal.ts'
-import { type BlockShape, type HeaderShape, shapeOf, type Template } from '../model/templates/template.ts'
-import type { TemplateSyncDocument } from '../model/templates/template-sync.ts'
-import type { Redis } from '../redis/connect.ts'
-import { CliFailure } from './failure.ts'
-import { jsonPath, readJson, shownFile } from './files.ts'
-import { type Columns, keyValueTable, listed } from './print.ts'
-import { accountId } from './values.ts'
-import { option, type Verb, verb } from './verb.ts'
+import { counted } from '../kernel/fault.ts'
+import {
+  type BlockShape,
+  type HeaderShape,
+  shapeOf,
+  type Template,
+  templateSchema,
+} from '../model/templates/template.ts'
+import { type TemplateSyncDocument, templateSyncDocumentSchema } from '../model/templates/template-sync.ts'
+import { templates } from '../producer/api/templates/routes.ts'
+import { keyValueTable } from './print.ts'
+import { type RouteVerb, routeVerb } from './route-verb.ts'
 
-/** One definition, a list of them, or the answer of WhatsApp's own listing. */
-const templateFile = z.union([
-  z.object({ data: z.array(z.unknown()) }).transform(({ data }) => data),
-  z.array(z.unknown()),
-  z.looseObject({ name: z.unknown() }).transform((one) => [one]),
-])
+const COLUMNS = ['name', 'language', 'category', 'status', 'quality', 'cannot_be_sent']
+const time = z.string().nullable()
+/** What is followed of a sync, whatever else another release says. */
+const syncs = z.array(
+  z.looseObject({
+    ...{ waba_id: z.string(), state: z.string(), asked_at: time, began_at: time, ended_at: time },
+    problem: z.looseObject({ sentence: z.string() }).nullable(),
+  }),
+)
 
-/** Most faults shown at once: a file that is not a template at all would fill the screen. */
-const FAULTS_SHOWN = 5
-
-type Listed = Pick<Template, 'name' | 'language' | 'category' | 'status'>
-const COLUMNS: Columns<Listed & { quality?: string | null; cannot_be_sent?: string | null }> = {
-  NAME: ({ name }) => name,
-  LANGUAGE: ({ language }) => language,
-  CATEGORY: ({ category }) => category,
-  STATUS: ({ status }) => status,
-  QUALITY: ({ quality }) => quality ?? '',
-  NOTE: ({ cannot_be_sent: why }) => why ?? '',
-}
-const documentOf = ({ name, language, category, status }: Template): Listed => ({ name, language, category, status })
-const statedOf = ({ template, quality, listing, notSendable }: ListedTemplate) => ({
-  ...documentOf(template),
-  ...{ quality: quality ?? null, waba_id: listing?.wabaId ?? null, cannot_be_sent: notSendable ?? null },
-})
-
-const oneTemplate = {
-  name: z.string(),
-  account: option(accountId, 'id', 'account that may send it'),
-  language: option(z.string().optional(), 'code', 'only in this language'),
+/** Those syncs that were asked for. */
+function ofThose(now: unknown, first: unknown): unknown {
+  const ids = new Set(syncs.parse(first).map(({ waba_id: id }) => id))
+  return syncs.parse(now).filter(({ waba_id: id }) => ids.has(id))
 }
 
-export const verbs: readonly Verb[] = [
-  verb({
-    usage: 'import <file>',
-    summary:
-      'import templates from a JSON file (- for standard input) as WhatsApp has them: one, a list, or the answer of its listing',
-    act: 'template.import',
+export const verbs: readonly RouteVerb[] = [
+  routeVerb('templates', 'import', templates.import, {
+    reads: 'body',
+    listAs: 'data',
+    columns: COLUMNS,
     example: 'order_update.json --account 1',
-    values: {
-      file: jsonPath,
-      account: option(
-        accountId,
-        'id',
-        'account that may send them; a template of the same name and language is replaced',
-      ),
-    },
-    async run({ file, account }, { redis, stdin }) {
-      const { templates, isMore } = await readTemplates(file, stdin)
-      for (const template of templates) await importTemplate(redis, account, template)
-      const acted = templates.map(({ name, language }) => ({ account, target: name, detail: language }))
-      const { json, text } = listed(templates.map(documentOf), COLUMNS, '')
-      return { json, text: isMore ? `${text}\n\n${MORE_PAGES}` : text, acted }
-    },
   }),
-
-  verb({
-    usage: 'sync',
-    summary: 'take templates over from WhatsApp’s own list, now rather than within the hour; needs a running worker',
-    act: 'template.sync',
+  routeVerb('templates', 'sync', templates.sync, {
     example: '--account 1 --sender "shop"',
-    values: {
-      account: option(accountId, 'id', 'account that may send them'),
-      sender: option(z.string().optional(), 'sender', 'only of the account at WhatsApp that it belongs to'),
-    },
-    async run({ account, sender }, { redis }) {
-      const asked = await askForSyncs(redis, account, sender).catch(refusedInWords)
-      const done = await Promise.all(asked.map((each) => followSync(redis, each)))
-      const failed = done.find(({ state }) => state !== 'done')
-      if (failed)
-        throw new CliFailure(`${failed.waba_id}: ${failed.problem?.sentence ?? 'the sync goes on; look again.'}`)
-      const acted = asked.map(({ wabaId }) => ({ account, target: wabaId }))
-      return { json: done, text: done.map(syncSentence).join('\n'), acted }
+    follows: { by: templates.syncs, isOver: areOver, pick: ofThose },
+    text: (data) => z.array(templateSyncDocumentSchema).parse(data).map(syncSentence).join('\n'),
+    fails(data) {
+      const failed = syncs.parse(data).find(({ state }) => state !== 'done')
+      return failed && `${failed.waba_id}: ${failed.problem?.sentence ?? 'the sync goes on; look again.'}`
     },
   }),
-
-  verb({
-    usage: 'list',
-    summary: "list an account's templates",
+  routeVerb('templates', 'syncs', templates.syncs, { example: '--account 1', none: 'No sync yet.' }),
+  routeVerb('templates', 'list', templates.list, {
     example: '--account 1',
-    values: { account: option(accountId, 'id', 'account whose templates to list') },
-    run: async ({ account }, { redis }) =>
-      listed((await listTemplates(redis, account)).map(statedOf), COLUMNS, `Account ${account} has no template yet.`),
+    columns: COLUMNS,
+    none: 'The account has no template yet.',
+    pages: 'all',
   }),
-
-  verb({
-    usage: 'show <name>',
-    summary: 'show a template in all its languages, and what a message must fill in',
+  routeVerb('templates', 'show', templates.show, {
     example: 'order_update --account 1',
-    values: oneTemplate,
-    async run(wanted, { redis }) {
-      const found = await findTemplates(redis, wanted)
-      return { json: found, text: found.map(templateSummary).join('\n\n') }
-    },
+    text: (data) => z.array(templateSchema).parse(data).map(templateSummary).join('\n\n'),
   }),
-
-  verb({
-    usage: 'remove <name>',
-    summary: 'remove a template, in one language or in all: messages that name it are refused from then on',
-    act: 'template.remove',
+  routeVerb('templates', 'remove', templates.remove, {
+    asks: false,
     example: 'order_update --account 1 --language en_US',
-    values: oneTemplate,
-    async run(wanted, { redis }) {
-      const { account, name } = wanted
-      const languages = (await findTemplates(redis, wanted)).map((template) => template.language)
-      for (const each of languages) await removeTemplate(redis, account, name, each)
-      return {
-        json: { account, name, languages },
-        text: `Removed ${name} in ${languages.join(', ')}.`,
-        acted: { account, target: name, detail: languages.join(',') },
-      }
-    },
   }),
 ]
 
-/** A list of 20,000 templates takes less; what WhatsApp makes wait is not waited for. */
-const FOLLOWED_MS = 120_000
-const CHECK_EVERY_MS = 200
-/** A worker checks for due syncs once a second. */
-const NO_WORKER_MS = 10_000
-
-/** Follows a sync that was just asked for to its end, or to where it has to wait. */
-async function followSync(redis: Redis, synced: SyncedAccount): Promise<TemplateSyncDocument> {
-  const asked = (await showSync(redis, synced)).asked_at ?? ''
-  for (const startedAt = performance.now(); ; await sleep(CHECK_EVERY_MS)) {
-    const sync = await showSync(redis, synced)
-    const isOver = sync.state !== 'running' && (sync.ended_at ?? '') >= asked && (sync.began_at ?? '') >= asked
-    if (isOver || (sync.state === 'waiting' && sync.problem !== null)) return sync
-    const waitedMs = performance.now() - startedAt
-    if (waitedMs > FOLLOWED_MS) return sync
-    if (sync.state !== 'running' && waitedMs > NO_WORKER_MS) {
-      throw new CliFailure('No worker is running. The templates are taken over once one starts.')
-    }
-  }
+/** Whether the syncs that were asked for are over, or have to wait. */
+function areOver(now: unknown, first: unknown): boolean {
+  const all = new Map(syncs.parse(now).map((sync) => [sync.waba_id, sync]))
+  return syncs.parse(first).every(({ waba_id: id, asked_at: asked }) => {
+    const sync = all.get(id)
+    if (sync === undefined) return true
+    const isOver = [sync.began_at, sync.ended_at].every((time) => (time ?? '') >= (asked ?? ''))
+    return (sync.state !== 'running' && isOver) || (sync.state === 'waiting' && sync.problem !== null)
+  })
 }
 
 function syncSentence({ waba_id, listed: all, added, changed, removed, ...rest }: TemplateSyncDocument): string {
@@ -163,45 +84,6 @@ function syncSentence({ waba_id, listed: all, added, changed, removed, ...rest }
   const problem = rest.problem === null ? [] : [rest.problem.sentence]
   const figures = `${waba_id}: ${counted(all, 'template')}; ${added} new, ${changed} changed, ${removed} removed.`
   return [figures, ...notes.map((note) => `${note}.`), ...problem].join(' ')
-}
-
-function refusedInWords(error: unknown): never {
-  throw error instanceof Refusal ? new CliFailure(error.message) : error
-}
-
-interface Wanted {
-  account: number
-  name: string
-  language?: string | undefined
-}
-
-/** The template in the language that was typed, or in all; a CliFailure when there is none. */
-async function findTemplates(redis: Redis, { account, name, language }: Wanted): Promise<Template[]> {
-  const named = (await listTemplates(redis, account, { name })).map(({ template }) => template)
-  const found = named.filter((template) => language === undefined || template.language === language)
-  if (found.length > 0) return found
-  const others = named.map((template) => template.language)
-  const but = others.length === 0 ? '; see `templates list`' : ` in ${language}, but in ${others.join(', ')}`
-  throw new CliFailure(`Account ${account} has no template ${name}${but}.`)
-}
-
-/** All templates of the file, or a failure that names what is wrong with them: all are imported or none. */
-async function readTemplates(path: string, stdin: Readable): Promise<{ templates: Template[]; isMore: boolean }> {
-  const content = await readJson(path, stdin)
-  const definitions = templateFile.safeParse(content)
-  const file = shownFile(path)
-  if (!definitions.success || definitions.data.length === 0) {
-    throw new CliFailure(`${file}: expected a template, a list of templates or {"data": [...]}, got none.`)
-  }
-  const read = readDefinitions(definitions.data, (index) => `[${index}]`)
-  if ('faults' in read) throw new CliFailure(`Nothing was imported. In ${file}: ${sentenceFor(read.faults)}.`)
-  return { templates: read.templates, isMore: hasMorePages(content) }
-}
-
-function sentenceFor(faults: readonly Fault[]): string {
-  const shown = faults.slice(0, FAULTS_SHOWN).map((fault) => `${fault.path}: ${fault.message}`)
-  const more = faults.length - shown.length
-  return shown.join('; ') + (more > 0 ? `; and ${more} more` : '')
 }
 
 /** What a template shows and what each of its parts needs, a line each, cards included. */

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { laneOf, pauseLane, resumeLane } from '../lanes/control.ts'
 import { parseCampaignId } from '../model/campaigns/campaign-id.ts'
 import { NO_REASON } from '../model/lanes/pause-reason.ts'
+import { findCampaign } from '../recipients/campaigns.ts'
 import { isRedisAway } from '../redis/errors.ts'
 import { createSnapshots } from '../telemetry/live/snapshots.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
-import { existing, lifecycleOf } from './campaign-summary.ts'
 import { explain } from './failure.ts'
 import { laneQueues, personHere, recordActs } from './session.ts'
 import { drawScreen, type Item, isSame, itemsOf } from './top-screen.ts'
@@ -113,9 +113,15 @@ async function act(context: CommandContext, { kind, id }: Item, what: 'pause' | 
     return `Lane ${id} is ${done}.`
   }
   const campaign = parseCampaignId(id)
-  if (campaign === undefined) return `There is no campaign ${id}.`
-  const found = await existing(redis, campaign)
-  const { deps, pauseCampaign, resumeCampaign } = await lifecycleOf(context)
+  const found = campaign && (await findCampaign(redis, campaign))
+  if (found === undefined) return `There is no campaign ${id} any more.`
+  // BullMQ takes longer to load than all else.
+  const [{ pauseCampaign, resumeCampaign }, { openCampaignQueue }] = await Promise.all([
+    import('../campaigns/commands/moves.ts'),
+    import('../campaigns/store/queue.ts'),
+  ])
+  const queue = context.use(openCampaignQueue(redis))
+  const deps = { redis, queue, retentionMs: context.config.retentionMs }
   await (what === 'pause' ? pauseCampaign(deps, found, `by ${personHere()}`) : resumeCampaign(deps, found))
   await recordActs(redis, `campaign.${what}`, { account: found.account, target: id })
   return `Campaign ${id} is ${done}.`

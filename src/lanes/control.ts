@@ -5,7 +5,7 @@ import { logOwnAct } from '../accounts/own-acts.ts'
 import { dropRetainedLane, type RemovedLane } from '../accounts/retained-lanes.ts'
 import {
   findSender,
-  listSenders,
+  grantedRate,
   type Sender,
   setBlocked,
   setPausedAt,
@@ -42,10 +42,6 @@ import type { LaneQueues } from './queues.ts'
 import { emitSenderBlocked, emitSenderRecovered } from './sender-notices.ts'
 import { isLanePaused, oldestOf, readLaneStats } from './stats.ts'
 
-/** The status of every lane of the account; without an account, of all lanes. */
-export const listLanes = async (redis: Redis, account?: number): Promise<LaneStatus[]> =>
-  laneStatuses(redis, await listSenders(redis, account))
-
 /** The status of the lanes of these senders, in their order. */
 export const laneStatuses = (redis: Redis, senders: readonly Sender[]): Promise<LaneStatus[]> =>
   Promise.all(senders.map((sender) => laneStatus(redis, sender)))
@@ -66,6 +62,7 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
     name: sender.name,
     provider: sender.provider,
     rate: sender.rate,
+    granted_rate: grantedRate(sender),
     paused: isPaused,
     paused_for: pause?.paused_for ?? '',
     paused_by: pause?.paused_by ?? '',
@@ -83,11 +80,10 @@ async function laneStatus(redis: Redis, sender: Sender): Promise<LaneStatus> {
   }
 }
 
-/** The lane's sender, when it belongs to the account, or to any without an account. */
-export async function laneOf(redis: Redis, lane: number, account?: number): Promise<Sender | undefined> {
+/** The lane's sender; undefined when there is none, or it was removed. */
+export async function laneOf(redis: Redis, lane: number): Promise<Sender | undefined> {
   const sender = await findSender(redis, lane)
-  if (sender === undefined || sender.removed_at !== undefined) return undefined
-  return account === undefined || sender.account === account ? sender : undefined
+  return sender?.removed_at === undefined ? sender : undefined
 }
 
 /** Nothing more leaves the lane but what is in flight. `by` and `reason` are shown in lists. */

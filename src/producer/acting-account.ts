@@ -35,6 +35,9 @@ export async function actingFor(
   return { ...key, account }
 }
 
+/** Whether somebody acts on the machine itself, by no key: at the command line (in-process.ts). */
+export const isHere = ({ id }: Caller): boolean => id === ''
+
 /** The account that a request is about; undefined for all of them, where an operator names none. */
 export const accountOf = ({ account }: Caller): number | undefined => (account === NO_ACCOUNT ? undefined : account)
 

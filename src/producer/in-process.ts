@@ -1,6 +1,8 @@
 // Answers requests to routes in this process, without HTTP, for the command line: the caller is an operator. What guards a port
 // against strangers (rates, sizes, wrong keys) has no place here; what guards the data holds here too.
 import { randomUUID } from 'node:crypto'
+import { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { cachedAccount } from '../accounts/accounts.ts'
 import { appendToAuditLog } from '../accounts/audit-log.ts'
 import type { Config } from '../kernel/config.ts'
@@ -10,7 +12,7 @@ import type { Redis } from '../redis/connect.ts'
 import { actingFor } from './acting-account.ts'
 import type { Route } from './bind.ts'
 import { createReserve } from './reserve.ts'
-import type { Answer, Caller, RequestContext } from './route.ts'
+import type { Answer, Caller, RequestContext, StreamedBody } from './route.ts'
 
 /** A request as it would travel over HTTP. */
 export interface LocalRequest {
@@ -20,8 +22,17 @@ export interface LocalRequest {
   query: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   body: Record<string, unknown>
+  /** The body of a route that takes a stream. */
+  upload?: Upload | undefined
 }
 
+/** A body that is read as it comes, such as a file. */
+export interface Upload {
+  contentType: string
+  pieces: AsyncIterable<Uint8Array>
+}
+
+/** Of no key, see `isHere`. */
 const OPERATOR_HERE: Caller = {
   ...{ id: '', name: '', account: NO_ACCOUNT, expires_at: 0, created_at: 0, revoked: false },
   ...{ permissions: [OPERATOR], senders: [], addresses: [] },
@@ -38,15 +49,19 @@ export function openHere({
   redis,
   config,
   actor,
+  name,
 }: {
   redis: Redis
   config: Pick<Config, 'reserve' | 'dataDir' | 'publicUrl'>
   actor: Actor
+  /** What lists call who acts here. */
+  name: string
 }): (route: Route, request: LocalRequest) => Promise<Answer> {
   const reserve = createReserve(redis, config)
-  return async (route, { account, params, query, headers, body }) => {
+  const here = { ...OPERATOR_HERE, name }
+  return async (route, { account, params, query, headers, body, upload }) => {
     const { access, takesRoom } = route
-    const caller = access.in === 'open' ? OPERATOR_HERE : await actingFor(redis, OPERATOR_HERE, access, account)
+    const caller = access.in === 'open' ? here : await actingFor(redis, here, access, account)
     if (takesRoom === true) await reserve.assertForLarge()
     const requestId = randomUUID()
     const context: RequestContext = {
@@ -57,7 +72,7 @@ export function openHere({
       query: undefined,
       headers: undefined,
       body: undefined,
-      incoming: undefined,
+      incoming: upload && streamedBody(upload),
       sent: body,
       raw: Buffer.alloc(0),
       assertStillAllowed: async () => undefined,
@@ -72,6 +87,14 @@ export function openHere({
     return route.handle(context, (act) => appendToAuditLog(redis, { actor, requestId, ...act }, Date.now()))
   }
 }
+
+/** Nobody waits for a slow line here, so that it counts as complete from its beginning. */
+const streamedBody = ({ contentType, pieces }: Upload): StreamedBody =>
+  Object.assign(Readable.from(pieces, { objectMode: false }), {
+    headers: { 'content-type': contentType },
+    complete: true,
+    socket: new Socket(),
+  })
 
 async function* all<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   yield* source

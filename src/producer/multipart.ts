@@ -1,11 +1,11 @@
 // Reads a multipart/form-data request with one file. The file streams into a draft; nothing is held in memory.
-import type { IncomingMessage } from 'node:http'
 import busboy from 'busboy'
 import { type Draft, receive } from '../files/drafts.ts'
 import type { FileStore } from '../files/store.ts'
 import { ApiError, fileTooLarge, invalid } from './errors.ts'
 import { spendBudget } from './overload/event-loop-budget.ts'
 import { watchFlow } from './overload/slow-uploads.ts'
+import type { StreamedBody } from './route.ts'
 
 /** A form that was read whole. The draft is on disk and not in place yet. */
 export interface Upload {
@@ -25,7 +25,7 @@ const FIELDS_MAX = 20
  * broken form and for no file or several. No draft is left behind then; otherwise it is the caller's to keep or discard.
  * What is left of a refused request is read and dropped, so that the client gets to read the answer.
  */
-export async function readUpload(request: IncomingMessage, files: FileStore, maxBytes: number): Promise<Upload> {
+export async function readUpload(request: StreamedBody, files: FileStore, maxBytes: number): Promise<Upload> {
   // The client hung up while the key was checked.
   if (request.destroyed) throw brokenForm(new Error('the client hung up'))
   const form = openForm(request, maxBytes)
@@ -56,6 +56,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
         // The form would wait for ever for somebody to read on.
         file.draft.catch((error: Error) => refuse(request.destroyed && !request.complete ? brokenForm(error) : error))
       })
+      request.on('error', refuse)
       request.on('close', () => {
         if (!request.complete) refuse(brokenForm(new Error('the client hung up')))
       })
@@ -74,7 +75,7 @@ export async function readUpload(request: IncomingMessage, files: FileStore, max
   }
 }
 
-function openForm(request: IncomingMessage, maxBytes: number): busboy.Busboy {
+function openForm(request: StreamedBody, maxBytes: number): busboy.Busboy {
   if (!/^multipart\/form-data *;/i.test(request.headers['content-type'] ?? '')) {
     throw new ApiError(415, 'unsupported_media_type', 'Send the file as Content-Type: multipart/form-data.')
   }

@@ -1,7 +1,8 @@
 // What a route is: data from which the Express application, the description of the interface and tests are made. The table
 // of all is api/table.ts; what a route does is its handler, bound to it by bind.ts.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Request } from 'express'
 import type { z } from 'zod'
@@ -154,6 +155,14 @@ type BodyOf<B extends BodyRule> = B extends { readBy: 'handler' }
     ? Parsed<S>
     : undefined
 
+/** The body of a `stream` route: a request of HTTP, or in this process a file (in-process.ts). */
+export interface StreamedBody extends Readable {
+  readonly headers: IncomingHttpHeaders
+  /** Whether it has come to its announced end. */
+  readonly complete: boolean
+  readonly socket: Socket
+}
+
 /** What came in the address and the head of a request, as Express has it. */
 export type RequestFields = Pick<Request, 'params' | 'query' | 'headers'>
 
@@ -216,7 +225,7 @@ export type ContextOf<R extends RouteSpec> = RequestContext<
   Parsed<R['query']>,
   Parsed<R['headers']>,
   BodyOf<R['body']>,
-  R['body'] extends { as: 'stream' } ? IncomingMessage : undefined
+  R['body'] extends { as: 'stream' } ? StreamedBody : undefined
 >
 
 /** An answer in JSON, of up to a few MB. */

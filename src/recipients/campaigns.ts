@@ -128,10 +128,14 @@ export const isKept = async (redis: Redis, { lane, number }: CampaignId): Promis
   (await redis.exists(campaignKey(lane, number))) === 1
 
 /** The account's campaign by its id; undefined as well for one of another account. */
-export async function findOwnCampaign(redis: Redis, account: number, name: string): Promise<Campaign | undefined> {
+export async function findOwnCampaign(
+  redis: Redis,
+  account: number | undefined,
+  name: string,
+): Promise<Campaign | undefined> {
   const id = parseCampaignId(name)
   const campaign = id && (await findCampaign(redis, id))
-  return campaign?.account === account ? campaign : undefined
+  return account === undefined || campaign?.account === account ? campaign : undefined
 }
 
 const moveScript = defineScript(import.meta.url, 'campaign-move', { names: { ENTRY } })

@@ -95,7 +95,7 @@ test('an act on the command line is listed with the name of the user', async () 
     action: 'lane.rate',
     target: String(one.partnerLane),
     detail: '40/s',
-    request_id: null,
+    request_id: expect.any(String),
   })
   expect(z.object({ cli: z.string().min(1) }).parse(latest?.actor)).toBeDefined()
   const { stdout } = await cli('activity', 'list', '--account', String(one.account))

@@ -6,7 +6,7 @@ import { createCredential, expireCredential, revokeCredential } from '../../src/
 import { findSender } from '../../src/accounts/senders.ts'
 import { OPERATOR } from '../../src/model/accounts/permissions.ts'
 import { errorOf } from '../support/api-error.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { plainHello } from '../support/example-templates.ts'
 import { acknowledgedId } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -250,7 +250,7 @@ describe('keys', () => {
     expect(sooner.json).toMatchObject({ data: { replaces: { expires_at: new Date(endsAt).toISOString() } } })
     const gallery = await createCredential(service.redis, one.account, ['gallery'], Date.now())
     const run = await cli('keys', 'rotate', gallery.id, '--overlap', '24h', '--json')
-    expect(JSON.parse(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })
+    expect(documentIn(run.stdout)).toMatchObject({ permissions: ['gallery'], replaces: { id: gallery.id } })
   })
 
   test('that are revoked are refused, and the last key that can manage an account cannot be revoked', async () => {

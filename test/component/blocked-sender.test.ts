@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readAuditLog } from '../../src/accounts/audit-log.ts'
-import { findSender } from '../../src/accounts/senders.ts'
-import { listLanes, resumeLane } from '../../src/lanes/control.ts'
+import { findSender, listSenders } from '../../src/accounts/senders.ts'
+import { laneStatuses, resumeLane } from '../../src/lanes/control.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
@@ -33,7 +33,9 @@ afterAll(async () => {
 })
 
 const statusOf = async (tenant: Tenant) =>
-  (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.partnerLane)
+  (await laneStatuses(service.redis, await listSenders(service.redis, tenant.account))).find(
+    ({ lane }) => lane === tenant.partnerLane,
+  )
 const isPaused = (tenant: Tenant) =>
   eventually(async () => (await statusOf(tenant))?.paused, 'the lane is paused', 15_000)
 const resume = (tenant: Tenant) => resumeLane(service.redis, queues, tenant.partnerLane)
@@ -91,7 +93,9 @@ test('a sender is also paused when WhatsApp accepts every message and reports on
   await control({ behaviour: 'payment-issue' })
   const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => sendTo(service, tenant, `+4917000032${i + 10}`)))
   const cloud = async () =>
-    (await listLanes(service.redis, tenant.account)).find(({ lane }) => lane === tenant.cloudLane)
+    (await laneStatuses(service.redis, await listSenders(service.redis, tenant.account))).find(
+      ({ lane }) => lane === tenant.cloudLane,
+    )
   await eventually(async () => (await cloud())?.paused, 'the lane is paused', 30_000)
   expect(await cloud()).toMatchObject({ paused_for: expect.stringContaining('(code 131042)'), paused_by: 'Laneway' })
   for (const id of ids) {

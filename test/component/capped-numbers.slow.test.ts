@@ -10,7 +10,7 @@ import { recordStatus } from '../../src/lanes/messages/steps.ts'
 import { templateSchema } from '../../src/model/templates/template.ts'
 import { cap } from '../../src/portfolios/caps.ts'
 import { createPortfolio, joinPortfolio, newPortfolioId } from '../../src/portfolios/portfolios.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { accepted, graphError, startCampaignsOnStandIn } from '../support/cloud-stand-in.ts'
 import { recipientsReader } from '../support/ledger.ts'
 import { acknowledgedId } from '../support/messages.ts'
@@ -105,7 +105,7 @@ test('a requeue job and the command line skip capped people and report how many'
     '--dry-run',
     '--json',
   )
-  expect(JSON.parse(dryRun.stdout)).toMatchObject({ skipped_capped: 2 })
+  expect(documentIn(dryRun.stdout)).toMatchObject({ skipped_capped: 2 })
 
   const asked = await service.request('POST', '/messages/requeue', { state: 'failed', sender: service.sender })
   const { job_id } = z.object({ data: z.object({ job_id: z.string() }) }).parse(asked.json()).data

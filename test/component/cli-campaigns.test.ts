@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 
 let service: CampaignService
 const folder = mkdtempSync(join(tmpdir(), 'laneway-cli-campaigns-'))
@@ -24,7 +24,7 @@ async function json(...words: string[]) {
   const { code, stdout, stderr } = await cli(...words, '--json')
   expect(stderr).toBe('')
   expect(code).toBe(0)
-  return JSON.parse(stdout)
+  return documentIn(stdout)
 }
 
 function written(name: string, content: string): string {
@@ -40,13 +40,13 @@ test('create, upload, preflight, start, watch, export', async () => {
   )
   const { id } = await json('create', definition, '--account', String(service.tenant.account))
   const rows = written('people.csv', 'name,Mobile\nAnn,+49 1520 9990001\nBob,+49 1520 9990002\nBob,nonsense\n')
-  expect(await json('upload', id, rows)).toMatchObject({ state: 'draft', has_rows: true, rows: 3 })
+  expect(await json('upload', id, rows)).toMatchObject({ id, rows: 3 })
   expect((await cli('upload', id, rows)).stdout).toContain(`Uploaded 3 rows to ${id}.`)
   const checked = await json('preflight', id)
   expect(checked).toMatchObject({ state: 'ready', preflight: { recipients: 2, refused: { number: 1 } } })
 
   const refused = join(folder, 'refused.csv')
-  await json('refused', id, refused)
+  expect(await cli('refused', id, refused)).toMatchObject({ code: 0 })
   expect(readFileSync(refused, 'utf8')).toMatch(/^where,phone,reason,explanation\nline 4,nonsense,number,.+\n$/)
 
   // Nobody is in a queue before the start.
@@ -69,7 +69,7 @@ test('create, upload, preflight, start, watch, export', async () => {
   expect(await inState('draft,paused')).toEqual([])
 
   const outcome = join(folder, 'outcome.csv')
-  await json('export', id, outcome)
+  expect(await cli('export', id, outcome)).toMatchObject({ code: 0 })
   const [header, ann, bob, ...more] = readFileSync(outcome, 'utf8').trimEnd().split('\n')
   expect(header).toMatch(/^recipient,message_id,state,/)
   expect(ann).toMatch(/^4915209990001,msg_\d+_\w{26},(sent|delivered|read),/)
@@ -85,7 +85,7 @@ test('pause, resume and cancel report what they did, and what the state does not
   expect(early).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: 'error: This needs a campaign that is running; it is ready.\n',
+    stderr: 'error: This needs a campaign that is running; it is ready. [wrong_state]\n',
   })
   expect(await json('schedule', id, '2999-01-01T00:00:00Z')).toMatchObject({ state: 'scheduled' })
   expect(await json('cancel', id)).toMatchObject({ state: 'cancelled', progress: { cancelled: 20 } })
@@ -128,8 +128,8 @@ test('a campaign given by name instead of id does not look like one without mess
   const id = await service.create({ rows: {} }, { name: 'Black Friday' })
   const messages = (...words: string[]) => runCli(['messages', ...words], service.settings)
   for (const words of [['list'], ['requeue', '--dry-run']]) {
-    const { code, stderr } = await messages(...words, '--campaign', 'Black Friday')
-    expect(code).toBe(1)
+    const { code, stderr, stdout } = await messages(...words, '--campaign', 'Black Friday')
+    expect(code, words.join(' ') + stderr + stdout).toBe(1)
     expect(stderr).toContain(`it is the name of ${id}: name the campaign by its id.`)
   }
   const unknown = await messages('list', '--campaign', 'nothing of the sort')
@@ -166,9 +166,9 @@ test('a wrong definition is refused with all its faults', async () => {
 test('a campaign that does not exist and an invalid id are refused', async () => {
   expect(await cli('show', 'cmp_1_999')).toMatchObject({
     code: 1,
-    stderr: 'error: There is no campaign cmp_1_999; see `campaigns list`.\n',
+    stderr: 'error: The campaign does not exist: cmp_1_999. [not_found]\n',
   })
-  expect(await cli('show', 'nonsense')).toMatchObject({ code: 2, stderr: expect.stringContaining('<id>: expected') })
+  expect(await cli('show', 'nonsense')).toMatchObject({ code: 1, stderr: expect.stringContaining('[not_found]') })
   expect(await cli('upload', 'cmp_1_999', 'people.xlsx')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/ends in \.csv, .+ \(of a workbook, save the sheet as CSV\)/),
@@ -179,6 +179,6 @@ test('an unknown state is reported with the states that exist', async () => {
   const wrong = await cli('list', '--account', String(service.tenant.account), '--state', 'done,gone')
   expect(wrong).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^error: --state: expected one or more of draft, /),
+    stderr: expect.stringMatching(/^error: --state: expected "draft", .+, got "gone"\.\n$/),
   })
 })

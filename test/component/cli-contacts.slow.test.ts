@@ -8,7 +8,7 @@ import { createAccount } from '../../src/accounts/accounts.ts'
 import { readMembers } from '../../src/people/contacts/contacts.ts'
 import { createTag, findTag, listTags } from '../../src/people/contacts/tags.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { runCli, spawnCli } from '../support/cli.ts'
+import { documentIn, runCli, spawnCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { contactsOf } from '../support/state/accounts.ts'
 
@@ -60,9 +60,8 @@ test('rows become contacts of a new tag, and only the JSON document is printed',
   writeFileSync(people(), PEOPLE)
   const run = await spawnCli([...wordsFor('Spring'), '--json'], { REDIS_URL: server.url })
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  const document = JSON.parse(run.stdout)
+  const document = documentIn(run.stdout)
   expect(document).toEqual({
-    account,
     tag: { id: expect.any(Number), name: 'Spring' },
     imported: 2,
     joined: 2,
@@ -71,7 +70,7 @@ test('rows become contacts of a new tag, and only the JSON document is printed',
     repeated: 0,
     warnings: [],
     read_as: { encoding: 'utf-8', separator: ',', columns: ['email', 'Phone', 'city', 'name'] },
-    report: null,
+    refused_rows: [],
   })
   expect(await members(document.tag.id)).toEqual([
     ['4915123456781', 'Ann "A" Ash', 'ann@example.org'],
@@ -82,16 +81,16 @@ test('rows become contacts of a new tag, and only the JSON document is printed',
 
 test('names that may be garbled are imported with a warning; a name without visible characters counts as none', async () => {
   const rows = 'phone,name\n+447700900651,JosÃ©\n+447700900652,\u3164\n+447700900653, "Lee, Bo"\n'
-  const { warnings, tag } = JSON.parse((await importText(rows, 'Garbled', '--json')).stdout)
+  const { warnings, tag } = documentIn((await importText(rows, 'Garbled', '--json')).stdout)
   expect(warnings).toEqual([expect.stringMatching(/^in 1 value \(line 2\) UTF-8 was read in another encoding/)])
   expect((await members(tag.id)).map(([, name]) => name)).toEqual(['JosÃ©', null, 'Lee, Bo'])
   expect((await importFile('Garbled')).stdout).toContain('Warning: in 1 value (line 2)')
 })
 
 test('importing again adds nobody, and finds the tag by its name in any case or by its id', async () => {
-  const first = JSON.parse((await importText(PEOPLE, 'Spring', '--json')).stdout)
+  const first = documentIn((await importText(PEOPLE, 'Spring', '--json')).stdout)
   for (const tag of ['SPRING', String(first.tag.id)]) {
-    const again = JSON.parse((await importFile(tag, '--json')).stdout)
+    const again = documentIn((await importFile(tag, '--json')).stdout)
     expect(again).toMatchObject({ tag: first.tag, imported: 2, joined: 0, created: 0 })
   }
   expect(await members(first.tag.id)).toHaveLength(2)
@@ -114,7 +113,8 @@ test('refused rows are reported with line and reason, in a private file that can
     'Spring',
     '--json',
   )
-  expect(JSON.parse(run.stdout)).toMatchObject({ imported: 1, refused: 2, report })
+  expect(documentIn(run.stdout)).toMatchObject({ imported: 1, refused: 2 })
+  expect(run.stderr).toBe(`Refused rows are in ${report}.\n`)
   const [header, ann = '', cy = '', ...rest] = readFileSync(report, 'utf8').split('\n')
   expect(header).toBe('line,reason,name,phone,email')
   expect(ann).toMatch(/^2,"?phone: expected a full international phone number .+,"Ann, A",12,$/)
@@ -123,7 +123,7 @@ test('refused rows are reported with line and reason, in a private file that can
   expect(statSync(report).mode & 0o777).toBe(0o600)
 
   writeFileSync(people(), `${header}\n${cy}example.org\n`)
-  const mended = JSON.parse((await importFile('Spring', '--json')).stdout)
+  const mended = documentIn((await importFile('Spring', '--json')).stdout)
   expect(mended).toMatchObject({ imported: 1, joined: 1, refused: 0 })
   expect(existsSync(report), 'the report of the earlier import').toBe(false)
 })
@@ -139,7 +139,7 @@ test('a number that is in the file twice is reported, and its last row counts', 
 test('--report sets where the report is written, and refuses the file itself', async () => {
   const report = join(folder, 'elsewhere.csv')
   const run = await importText('phone\n12\n', 'Spring', '--report', report)
-  expect(run.stdout).toContain(`Rows refused    1, see ${report}\n`)
+  expect(run.stderr).toBe(`Refused rows are in ${report}.\n`)
   expect(existsSync(report)).toBe(true)
 
   const same = await importFile('Spring', '--report', people())
@@ -202,11 +202,11 @@ test('a tag or account that does not exist and a tag of another account get the 
   for (const id of [String(other.id), '999999']) {
     expect(await importText(PEOPLE, id)).toMatchObject({
       code: 1,
-      stderr: `error: --tag: account ${account} has no tag ${id}.\n`,
+      stderr: `error: The list ${id} does not exist. [not_found]\n`,
     })
   }
   account = 999_999
-  expect((await importFile('Spring')).stderr).toBe('error: Account 999999 does not exist, see `accounts list`.\n')
+  expect((await importFile('Spring')).stderr).toBe('error: The account does not exist: 999999. [not_found]\n')
 })
 
 test('an import interrupted by the death of Redis ends with one sentence; run again it completes, nobody twice', async () => {
@@ -219,7 +219,7 @@ test('an import interrupted by the death of Redis ends with one sentence; run ag
   writeFileSync(file, `phone,name\n${rows.join('')}`)
   const words = ['contacts', 'import', file, '--account', String(of), '--tag', 'Many', '--json']
   const imported = rows.length
-  expect(JSON.parse((await runCli(words, { REDIS_URL: own.url })).stdout)).toMatchObject({ imported, refused: 0 })
+  expect(documentIn((await runCli(words, { REDIS_URL: own.url })).stdout)).toMatchObject({ imported, refused: 0 })
   expect(await members.count()).toBe(rows.length)
   expect(await findTag(again, of, tag)).toMatchObject({ name: 'Many' })
 })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { connectWithRetry, type Redis } from '../../src/redis/connect.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 let server: TestRedis
@@ -22,7 +22,7 @@ afterAll(async () => {
 const run = (...words: string[]) =>
   runCli(['flows', ...words], { REDIS_URL: server.url, LANEWAY_EVENTS_ALLOW_PRIVATE: '127.0.0.0/8' })
 const keys = z.object({ keys: z.array(z.object({ id: z.string(), public_key: z.string() })) })
-const settings = async () => keys.parse(JSON.parse((await run('show', account, '--json')).stdout))
+const settings = async () => keys.parse(documentIn((await run('show', account, '--json')).stdout))
 
 test('an address is set with a secret shown once, refused where it must not be called, and removed', async () => {
   const first = await run('address', account, 'http://127.0.0.1:9/flows')
@@ -32,7 +32,7 @@ test('an address is set with a secret shown once, refused where it must not be c
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('address')])
   expect((await run('show', account)).stdout).toContain('http://127.0.0.1:9/other')
   await run('address', account, 'none')
-  expect((await run('show', account)).stdout).toMatch(/^Address +none/m)
+  expect((await run('show', account)).stdout).toMatch(/^address +none/m)
 })
 
 test('keys are made and removed, at most two at a time, and nothing private is printed', async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readMessage } from '../../src/lanes/messages/records.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { failMessages } from '../support/requeueable.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -36,9 +36,9 @@ test('one message is cancelled by its id, once', async () => {
   expect((await deliveryOf(service, tenant, id)).status).toBe('cancelled')
   expect(await cli('cancel', id)).toMatchObject({
     code: 1,
-    stderr: 'error: The message is cancelled; only one that is queued can be cancelled.\n',
+    stderr: 'error: The message is cancelled; only one that is queued can be cancelled. [wrong_state]\n',
   })
-  expect((await cli('cancel', 'msg_1_nothing')).stderr).toContain('There is no message msg_1_nothing')
+  expect((await cli('cancel', 'msg_1_nothing')).stderr).toContain('The message does not exist: msg_1_nothing')
   expect(await cli('requeue', id)).toMatchObject({ code: 0, stdout: `Requeued ${id}.\n` })
   await queues.resume(tenant.partnerLane)
   await reaches(service, tenant, id, 'read')
@@ -53,7 +53,7 @@ test('the oldest message of a lane is dated from its requeue, not from when it w
   expect(await cli('requeue', id)).toMatchObject({ code: 0 })
   const list = await runCli(['lanes', 'list', '--json'], { REDIS_URL: service.server.url })
   const lanes = z.array(z.object({ lane: z.number(), oldest_waiting_at: z.string().nullable() }))
-  const lane = lanes.parse(JSON.parse(list.stdout)).find((each) => each.lane === tenant.partnerLane)
+  const lane = lanes.parse(documentIn(list.stdout)).find((each) => each.lane === tenant.partnerLane)
   expect(Date.parse(lane?.oldest_waiting_at ?? '')).toBeGreaterThanOrEqual(before)
   await queues.resume(tenant.partnerLane)
   await reaches(service, tenant, id, 'read')
@@ -69,17 +69,16 @@ test('a waiting message is shown with the reason', async () => {
   await reaches(service, tenant, id, 'read')
 })
 
-test('a slow Redis gets the job once, and when it stays slow the person is given the job id', async () => {
+test('while Redis does not answer a requeue is not begun, and it can be asked for again', async () => {
   const [failed] = await fail(1, 491_725_000_000)
   if (!failed) throw new Error('none')
-  await service.redis.call('CLIENT', 'PAUSE', 2_500, 'WRITE')
-  const slow = await cli('requeue', '--to', '491725000000', '--detach', '--account', String(tenant.account))
-  expect(slow).toMatchObject({ code: 0, stdout: expect.stringMatching(/^A worker does it as the job rq_\w+\.$/m) })
-  // Longer than the slowest machine goes on trying; it ends below.
   await service.redis.call('CLIENT', 'PAUSE', 600_000, 'WRITE')
   const never = await cli('requeue', '--to', '491725000000', '--detach', '--account', String(tenant.account))
   await service.redis.call('CLIENT', 'UNPAUSE')
-  expect(never).toMatchObject({ code: 1, stderr: expect.stringMatching(/job rq_\w+ may or may not have been added: /) })
+  expect(never).toMatchObject({ code: 3, stdout: '' })
+  // Whether there is a job does not matter: a second one finds what the first one left.
+  const again = await cli('requeue', '--to', '491725000000', '--detach', '--account', String(tenant.account))
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/^A worker does it as the job rq_\w+\.$/m) })
   // The tests that follow count what has failed.
   await eventually(async () => (await stateOf(failed)) === 'read', 'it is sent')
 })
@@ -89,8 +88,7 @@ test('nothing is requeued without a filter, nor with both an id and a filter', a
   if (!failed) throw new Error('none')
   const bare = await cli('requeue')
   expect(bare).toMatchObject({ code: 2, stdout: '' })
-  expect(bare.stderr).toContain('--all requeues every message of all accounts')
-  expect((await cli('requeue', '--account', String(tenant.account))).stderr).toContain('every message of account')
+  expect(bare.stderr).toContain('--all: give at least one filter')
   expect((await cli('requeue', failed.name, '--state', 'failed')).code).toBe(2)
   expect(await stateOf(failed)).toBe('failed')
   expect(await cli('requeue', '--all', '--dry-run')).toMatchObject({
@@ -139,14 +137,14 @@ test('when messages of several accounts match --yes is needed, and --detach only
   expect(refused.stderr).toContain('Name one with --account, or confirm with --yes.')
   expect([await stateOf(failed), await stateOf(foreign)]).toEqual(['failed', 'failed'])
   const detached = await cli('requeue', '--state', 'failed', '--yes', '--detach')
-  expect(detached.stdout).toMatch(/^A worker does it as the job rq_[0-9A-Z]{26}\.\n$/)
+  expect(detached.stdout).toMatch(/^(A worker does it as the job rq_[0-9A-Z]{26}\.\n){2}$/)
   for (const each of [failed, foreign]) await eventually(async () => (await stateOf(each)) === 'read', 'it is sent')
 })
 
 test('an account or campaign that does not exist is an error, not an empty match', async () => {
   expect(await cli('requeue', '--account', '987654', '--state', 'failed', '--dry-run')).toMatchObject({
     code: 1,
-    stderr: 'error: Account 987654 does not exist, see `accounts list`.\n',
+    stderr: 'error: The account does not exist: 987654. [not_found]\n',
   })
   expect(await cli('requeue', '--campaign', 'cmp_1_987654', '--dry-run')).toMatchObject({
     code: 1,
@@ -157,7 +155,8 @@ test('an account or campaign that does not exist is an error, not an empty match
 test('a sender that does not exist is an error, and so is a time without a zone', async () => {
   expect(await cli('requeue', '--sender', 'nobody', '--dry-run')).toMatchObject({
     code: 1,
-    stderr: 'error: sender: "nobody" is not a sender; name it by its number, its name or its id.\n',
+    stderr:
+      'error: --sender: "nobody" is not a sender of this account; name it by its number, its name or its id. [unknown_sender]\n',
   })
   expect((await cli('requeue', '--since', 'last week')).code).toBe(2)
 })

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { NO_ACCOUNT, OPERATOR } from '../../src/model/accounts/permissions.ts'
-import { type CliRun, runCli } from '../support/cli.ts'
+import { type CliRun, documentIn, runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 import { freePort } from '../testbed/free-port.ts'
@@ -75,11 +75,11 @@ describe('the same here and over HTTP:', () => {
   })
 })
 
-test('what is refused ends with 1 and the code, by the option that was typed', async () => {
+test('what is typed wrongly ends with 2, and what is refused with 1 and the code, by the option that was typed', async () => {
   const wrong = await here(...inAccount('gallery', 'folders', 'create', '--name', ' '))
-  expect(wrong).toMatchObject({ code: 1, stderr: 'error: --name: must not be empty. [invalid_request]\n' })
+  expect(wrong).toMatchObject({ code: 2, stderr: 'error: --name: must not be empty.\n' })
   const unknown = await here(...inAccount('conversations', 'show', '12'))
-  expect(unknown.code).toBe(1)
+  expect(unknown.code).toBe(2)
   expect(unknown.stderr).toContain('<person>: ')
   const nobody = await here('limits', 'list')
   expect(nobody).toMatchObject({ code: 1, stderr: 'error: --account: required. [account_required]\n' })
@@ -129,7 +129,7 @@ test('the activity has who did it: a person at the command line, or a key', asyn
   const { stdout } = await here(...inAccount('activity', 'list', '--json'))
   const acts = z
     .array(z.object({ action: z.string(), actor: z.record(z.string(), z.unknown()) }))
-    .parse(JSON.parse(stdout))
+    .parse(documentIn(stdout))
     .filter(({ action }) => action === 'contact.create')
   expect(acts.map(({ actor }) => Object.keys(actor)[0])).toEqual(['key_id', 'cli'])
 })
@@ -252,7 +252,7 @@ test('nobody at the address ends with 3, and what is no Laneway as well', async 
 })
 
 test('a verb that needs Redis itself is not run beside LANEWAY_URL', async () => {
-  const { code, stderr } = await runCli(['lanes', 'list'], { ...remote, ...service.settings })
+  const { code, stderr } = await runCli(['stats'], { ...remote, ...service.settings })
   expect([code, stderr]).toEqual([2, expect.stringContaining('unset LANEWAY_URL')])
 })
 

@@ -24,8 +24,8 @@ const cli = (...words: string[]) =>
 
 async function sent(...words: string[]): Promise<string> {
   const run = await cli(...words, '--json')
-  expect(run).toMatchObject({ code: 0, stderr: '' })
-  return z.object({ id: z.string() }).parse(JSON.parse(run.stdout)).id
+  expect(run.code, run.stderr).toBe(0)
+  return z.object({ data: z.object({ id: z.string() }) }).parse(JSON.parse(run.stdout)).data.id
 }
 
 const shown = async (id: string) => (await tenant.api.get(`/messages/${id}`)).json
@@ -70,7 +70,7 @@ test.each([
   [['--to', '12', '--text', 'Hi'], 1, 'to:'],
   [['--to', '+491700000006', '--text', 'Hi', '--sender', 'nobody'], 1, 'sender:'],
   [['--to', '+491700000006'], 2, 'give either a text or a body'],
-  [['--to', '+491700000006', '--text', 'Hi', '--body', 'x.json'], 2, 'give either a text or a body'],
+  [['--to', '+491700000006', '--text', 'Hi', '--body', file('one.json', {})], 2, 'give either a text or a body'],
   [['--to', '+491700000006', '--body', file('list.json', [1])], 1, 'expected a JSON object'],
   [['--to', '+491700000006', '--body', file('odd.json', { type: 'text', text: { body: 'Hi' }, note: 1 })], 1, 'note:'],
 ])('%j is refused', async (words, code, sentence) => {

@@ -5,7 +5,7 @@ import { messageId, newUlid } from '../../src/kernel/message-id.ts'
 import { DAY_MS, HOUR_MS } from '../../src/kernel/time-units.ts'
 import { type LaneQueues, openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 
 let service: CampaignService
 let queues: LaneQueues
@@ -23,8 +23,8 @@ const cli = (...words: string[]) => runCli(words, service.settings)
 async function listed(...options: string[]): Promise<string[]> {
   const run = await cli('messages', 'list', '--sender', service.tenant.partnerNumber, '--json', ...options)
   expect(run).toMatchObject({ code: 0, stderr: '' })
-  const shown = z.object({ messages: z.array(z.object({ id: z.string() })) })
-  return shown.parse(JSON.parse(run.stdout)).messages.map(({ id }) => id)
+  const shown = z.object({ data: z.array(z.object({ id: z.string() })) })
+  return shown.parse(JSON.parse(run.stdout)).data.map(({ id }) => id)
 }
 
 test('messages are listed since a time, a day, a day by its name and so long ago', async () => {
@@ -55,7 +55,7 @@ test('a campaign is scheduled for an hour of the zone that is named', async () =
   const { tag } = await service.addPeople(1)
   const id = await service.ready({ tags: [tag] })
   const run = await cli('campaigns', 'schedule', id, '2999-06-01T09:00', '--zone', 'Europe/Berlin', '--json')
-  expect(JSON.parse(run.stdout)).toMatchObject({ state: 'scheduled', scheduled_at: '2999-06-01T07:00:00.000Z' })
+  expect(documentIn(run.stdout)).toMatchObject({ state: 'scheduled', scheduled_at: '2999-06-01T07:00:00.000Z' })
 })
 
 test.each([

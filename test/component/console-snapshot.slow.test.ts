@@ -2,8 +2,9 @@
 // counted. Real: Redis, HTTP, producer, worker.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential } from '../../src/accounts/credentials.ts'
+import { listSenders } from '../../src/accounts/senders.ts'
 import { ownNodeProblem } from '../../src/kernel/node-line.ts'
-import { listLanes } from '../../src/lanes/control.ts'
+import { laneStatuses } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { redisNowMs } from '../../src/redis/clock.ts'
 import { namesOfLiveWorkers, removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
@@ -32,7 +33,7 @@ describe('a snapshot', () => {
       return laneIn(taken, mine.partnerLane)?.waiting.transactional === 5 ? taken : undefined
     }, 'five wait')
     const queues = openLaneQueues(service.redis)
-    const listed = await listLanes(service.redis, mine.account)
+    const listed = await laneStatuses(service.redis, await listSenders(service.redis, mine.account))
     await queues.close()
     expect(snapshot.lanes_total).toBe(listed.length)
     for (const { lane, waiting, rate, set_aside } of listed) {

@@ -243,7 +243,7 @@ describe.concurrent('an endpoint', () => {
     const { code, stdout } = await runCli(['events', 'endpoints', 'list'], env)
     expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`${endpoint.id} +${tenant.account} `))])
     const without = await runCli(['events', 'endpoints', 'show', endpoint.id], env)
-    expect(without).toMatchObject({ code: 2, stderr: "error: required option '--account <id>' not specified\n" })
+    expect(without).toMatchObject({ code: 1, stderr: 'error: --account: required. [account_required]\n' })
     const shown = async () => dataOf(endpointShape.omit({ secret: true }), await call('GET', `/${endpoint.id}`))
     await eventually(async () => !(await shown()).enabled, 'disabled')
     expect((await shown()).disabled_for).toBe('failing')

@@ -211,6 +211,10 @@ const PREPARE: Readonly<Record<string, (example: Example) => Promise<Prepared>>>
     const signature = signatureOf(JSON.stringify(body), 'app-secret-of-the-account')
     return { params: { account: String(world.account) }, headers: { 'X-Hub-Signature-256': signature } }
   },
+  async keysShow() {
+    const { id } = await createCredential(world.service.redis, world.account, ['messages:read'], Date.now())
+    return { params: { key: id } }
+  },
   async keysRevoke() {
     const { id } = await createCredential(world.service.redis, world.account, ['messages:read'], Date.now())
     return { params: { key: id } }

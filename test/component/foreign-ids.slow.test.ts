@@ -251,6 +251,7 @@ const asking: Readonly<Record<string, (of: Ids) => Promise<Inspected>>> = {
   'POST /admin/keys/:key/rotate': ({ keyId }) => request(ours.key, 'POST', `/admin/keys/${keyId}/rotate`, {}),
   'POST /admin/lanes/:lane/rate': ({ lane }) => request(ours.key, 'POST', `/admin/lanes/${lane}/rate`, { rate: 7 }),
   // After all that needs them.
+  'GET /admin/keys/:key': ({ keyId }) => request(ours.key, 'GET', `/admin/keys/${keyId}`),
   'DELETE /admin/keys/:key': ({ keyId }) => request(ours.key, 'DELETE', `/admin/keys/${keyId}`),
   'DELETE /admin/senders/:id': ({ lane }) => request(ours.key, 'DELETE', `/admin/senders/${lane}`),
 }

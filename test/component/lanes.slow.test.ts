@@ -12,7 +12,7 @@ import { type HistoryEvent, readHistory } from '../../src/model/messages/history
 import { stalledSince, unwatch, watch } from '../../src/providers/stalls.ts'
 import { startWorker } from '../../src/worker/main.ts'
 import { silentLog } from '../support/app.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { flashSale } from '../support/example-templates.ts'
 import { acknowledgedId, audioTo, deliveryOf, reaches, sendTo } from '../support/messages.ts'
 import { startPartner } from '../support/partner.ts'
@@ -167,7 +167,7 @@ test.concurrent('a refused sender stops its lane with the reason, and keeps its 
   const list = await runCli(['lanes', 'list', '--json'], { REDIS_URL: service.server.url })
   // The refused one stands behind the others, so that it cannot hold them up again.
   const oldest = new Date(acceptedAtMs(parseMessageId(waiting)?.ulid ?? '')).toISOString()
-  const lanes: { lane: number }[] = JSON.parse(list.stdout)
+  const lanes: { lane: number }[] = documentIn(list.stdout)
   const laneOf = (lane: number) => lanes.find((each) => each.lane === lane)
   expect(laneOf(tenant.partnerLane)).toMatchObject({ waiting: 1, delayed: 1, oldest_waiting_at: oldest })
   expect(laneOf(other.partnerLane)).toMatchObject({ waiting: 0, oldest_waiting_at: null })

@@ -200,6 +200,6 @@ test('the command line changes the route as well, and lists the choices', async 
   const wrong = await cli('strict')
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    expect.stringContaining('messages, marketing_fallback, marketing_strict'),
+    expect.stringContaining('marketing_route: expected "messages", "marketing_fallback" or "marketing_strict"'),
   ])
 })

@@ -43,7 +43,7 @@ test('an operator acts for the account that it names, wherever a key of that acc
 })
 
 test('an operator without an account is asked to name one, and can read all lanes, metrics and acts', async () => {
-  for (const path of ['/messages', '/campaigns', '/partners/wp-gallery/manage/folders']) {
+  for (const path of ['/contacts', '/opt-outs', '/partners/wp-gallery/manage/folders']) {
     const answer = await get(path, operator)
     expect([answer.status, errorOf(answer)], path).toMatchObject([400, { code: 'account_required' }])
     expect(errorOf(answer).message).toContain('x-laneway-account')

@@ -22,7 +22,7 @@ import { redisNowMs } from '../../src/redis/clock.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { applyOptOutKeyword, applyPreference, applyProviderOptOut } from '../../src/reports/apply-opt-outs.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { acknowledgedId, sendTo } from '../support/messages.ts'
 import { PHONE_NUMBER_ID, type Tenant } from '../support/service.ts'
 import { readLedger } from '../support/simulator-wires.ts'
@@ -530,10 +530,10 @@ test.concurrent('the command line imports and exports opt-outs', async () => {
 test.concurrent('the command line adds, lists and removes opt-outs', async () => {
   const account = String(service.tenant.account)
   const cli = (...words: string[]) => runCli(['opt-outs', ...words, '--account', account, '--json'], service.settings)
-  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toMatchObject({ added: 2 })
+  expect(JSON.parse((await cli('add', '+49 1520 573001, DE.9')).stdout)).toHaveLength(2)
   expect(await optOutOf('491520573001')).toMatchObject({ source: 'cli' })
-  expect(JSON.parse((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
-  expect(JSON.parse((await cli('remove', '+491520573001')).stdout)).toMatchObject({ removed: 1 })
+  expect(documentIn((await cli('list', '--limit', '2')).stdout)).toHaveLength(2)
+  expect((await cli('remove', '+491520573001')).code).toBe(0)
   expect(await optOutOf('491520573001')).toBeUndefined()
 })
 

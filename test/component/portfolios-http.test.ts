@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { createCredential } from '../../src/accounts/credentials.ts'
 import { findSender } from '../../src/accounts/senders.ts'
 import { errorOf } from '../support/api-error.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
 
 let service: Service
@@ -93,8 +93,10 @@ test('a portfolio is managed on the command line as well', async () => {
     '10000',
     '--json',
   )
-  const { id } = z.object({ id: z.int() }).parse(JSON.parse(created.stdout))
-  expect((await cli('senders', 'set', lane, 'portfolio', String(id))).stdout).toContain(`portfolio is ${id}`)
+  const { id } = z.object({ id: z.int() }).parse(documentIn(created.stdout))
+  expect((await cli('senders', 'set', lane, 'portfolio', String(id))).stdout).toMatch(
+    new RegExp(`\nportfolio +${id}\n`),
+  )
   expect((await cli('portfolios', 'set', String(id), '--daily-limit', 'none', '--reserve-percent', '20')).code).toBe(0)
   const listed = await cli('portfolios', 'list', '--account', account)
   expect(listed.stdout).toMatch(new RegExp(`^${id} +Shop +none +0 +20 %`, 'm'))

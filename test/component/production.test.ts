@@ -7,7 +7,7 @@ import type { Log } from '../../src/kernel/log.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { checkData } from '../../src/start/checks.ts'
 import { keptLog, silentLog } from '../support/app.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { senderRecord } from '../support/state/accounts.ts'
 
@@ -20,7 +20,7 @@ let account: string
 beforeAll(async () => {
   redis = await startRedis()
   dataDir = mkdtempSync(join(tmpdir(), 'laneway-production-'))
-  account = String(JSON.parse((await cli({}, 'accounts', 'create', 'Shop', '--json')).stdout).id)
+  account = String(documentIn((await cli({}, 'accounts', 'create', 'Shop', '--json')).stdout).id)
 })
 afterAll(async () => {
   await redis?.stop()
@@ -46,19 +46,19 @@ const PRODUCTION = { LANEWAY_ENV: 'production' }
 test('a provider over plain http is refused when a sender is added or changed, one over https is accepted', async () => {
   const refused = await add('+447700900001', 'http://provider.example', PRODUCTION, ...PARTNER)
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('begins with https:// in production') })
-  expect((await cli({}, 'senders', 'list', '--json')).stdout.trim()).toBe('[]')
+  expect(documentIn((await cli({}, 'senders', 'list', '--json')).stdout)).toEqual([])
 
   const added = await add('+447700900001', 'https://provider.example', PRODUCTION, ...PARTNER, '--json')
-  const id = String(JSON.parse(added.stdout).id)
+  const id = String(documentIn(added.stdout).id)
   const renew = ['senders', 'renew', id, '--token', 't', '--base-url', 'http://provider.example']
   expect(await cli(PRODUCTION, ...renew)).toMatchObject({ code: 1, stderr: expect.stringContaining('https://') })
   await checkData({ ...NO_KEYS, production: true, cloudApi: NO_SECRETS }, redis.url, silentLog)
 })
 
 test('a start in production names senders over plain http, and those whose webhooks are not verified', async () => {
-  const plain = JSON.parse((await add('+447700900002', 'http://provider.example', {}, ...PARTNER, '--json')).stdout).id
+  const plain = documentIn((await add('+447700900002', 'http://provider.example', {}, ...PARTNER, '--json')).stdout).id
   const cloud = ['--provider', 'cloud-api', '--phone-number-id', '1001', '--json']
-  const deaf = JSON.parse((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
+  const deaf = documentIn((await add('+447700900003', 'https://graph.example', {}, ...cloud)).stdout).id
   const start = (production: boolean, appSecret?: string) =>
     checkData({ ...NO_KEYS, production, cloudApi: { ...NO_SECRETS, appSecret } }, redis.url, silentLog)
 
@@ -83,7 +83,7 @@ test('a sender on cloud-api is added in production only when its webhooks can be
 
 test('a start in production continues when the record of a sender is broken, and logs which', async () => {
   const added = await add('+447700900061', 'https://provider.example', {}, ...PARTNER, '--json')
-  const id = Number(JSON.parse(added.stdout).id)
+  const id = Number(documentIn(added.stdout).id)
   const connection = connectWithRetry(redis.url)
   onTestFinished(() => connection.disconnect())
   const record = senderRecord(connection, id)

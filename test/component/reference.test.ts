@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { errorOf } from '../support/api-error.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { reaches, sendTo } from '../support/messages.ts'
 import { requeueRequest } from '../support/requeue.ts'
 import { type Service, startService, type Tenant } from '../support/service.ts'
@@ -68,9 +68,9 @@ test('a message is found by it while it waits and once it was sent, by nothing s
   expect(await found('a')).toEqual([])
   expect(await found('a-1', other.api)).toEqual([])
   const listed = await runCli(['messages', 'list', '--reference', 'a-1', '--json'], service.settings)
-  expect(
-    z.object({ messages: z.array(z.object({ id: z.string() })) }).parse(JSON.parse(listed.stdout)).messages,
-  ).toEqual([waiting, sent].map((id) => expect.objectContaining({ id })))
+  expect(z.array(z.object({ id: z.string() })).parse(documentIn(listed.stdout))).toEqual(
+    [waiting, sent].map((id) => expect.objectContaining({ id })),
+  )
 })
 
 test('every way to send takes it: the older address, a batch and a list', async () => {

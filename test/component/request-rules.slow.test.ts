@@ -385,7 +385,7 @@ describe('the order of the checks', () => {
       })
     expect(codeOf(await setRate('999999', { rate: 0 }))).toBe('400 invalid_request')
     expect(codeOf(await setRate('999999', { rate: 1 }))).toBe('404 not_found')
-    const { details } = errorOf(await setRate('x', { rate: 0 }))
+    const { details } = errorOf(await setRate('x'.repeat(300), { rate: 0 }))
     expect(details.map(({ path }) => path)).toEqual(['lane', 'rate'])
   })
 

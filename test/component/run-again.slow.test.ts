@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { pauseLane, resumeLane } from '../../src/lanes/control.ts'
 import { openLaneQueues } from '../../src/lanes/queues.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { eventually } from '../support/wait.ts'
 
 let service: CampaignService
@@ -66,6 +66,7 @@ test('a dry run reports whom a run reaches and whom it skips and why, over HTTP 
       skipped_capped: 1,
       skipped_erased: 0,
       problems: [],
+      earlier: null,
     },
     refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 1 },
   }
@@ -73,7 +74,7 @@ test('a dry run reports whom a run reaches and whom it skips and why, over HTTP 
   expect(dry.status, dry.text).toBe(200)
   expect(dry.json().data).toEqual(plan)
   const typed = await cli('resume', id, '--class', 'failed', '--dry-run', '--json')
-  expect(JSON.parse(typed.stdout)).toEqual(plan)
+  expect(documentIn(typed.stdout)).toEqual(plan)
   const said = await cli('resume', id, '--class', 'failed', '--dry-run')
   expect(said.stdout).toContain('1 of the 3 that are failed would get a message')
   expect(said.stdout).toContain('1 who have had enough marketing, 1 who want no advertising. Nothing was sent.')
@@ -100,7 +101,7 @@ test('a run has the name of the first with a number, and the activity lists clas
   const third = await service.move(second.id, 'resume', { class: 'failed' })
   expect(await named(third.id)).toBe('Cyber Monday (run 3)')
   const typed = await cli('resume', id, '--class', 'failed', '--yes', '--json')
-  const fourth = z.object({ id: z.string() }).parse(JSON.parse(typed.stdout))
+  const fourth = z.object({ id: z.string() }).parse(documentIn(typed.stdout))
   expect(await named(fourth.id)).toBe('Cyber Monday (run 4)')
   expect((await resumed())[0]).toEqual({ target: id, detail: `the failed again, as ${fourth.id}` })
 })

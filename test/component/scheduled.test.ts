@@ -12,7 +12,7 @@ import { findCampaign } from '../../src/recipients/campaigns.ts'
 import type { Api } from '../support/api.ts'
 import { errorOf } from '../support/api-error.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import type { Tenant } from '../support/service.ts'
 
 let service: CampaignService
@@ -82,7 +82,7 @@ test('messages and campaigns are in one list, the next first, each with when it 
   const cli = (...words: string[]) => runCli(['messages', 'scheduled', ...words], service.settings)
   const account = ['--account', String(tenant.account)]
   const typed = await cli(...account, '--until', inHours(24), '--json')
-  expect(pageSchema.shape.data.parse(JSON.parse(typed.stdout)).map(({ at }) => at)).toEqual([inHours(2), inHours(10)])
+  expect(pageSchema.shape.data.parse(documentIn(typed.stdout)).map(({ at }) => at)).toEqual([inHours(2), inHours(10)])
   expect((await cli(...account)).stdout).toMatch(new RegExp(`${first}.*\n.*${campaign} .* 1 person .*\n.*${later}`))
   expect((await cli(...account, '--sender', 'nobody')).code).toBe(1)
 

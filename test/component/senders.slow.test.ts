@@ -145,7 +145,7 @@ test('a number freed by a removal that died is refused while its sender still ex
   )
   expect(run).toMatchObject({
     code: 1,
-    stderr: `error: --number: 447700999003 belongs to sender ${id} of account ${one} already; see \`senders list\`.\n`,
+    stderr: `error: --number: belongs to sender ${id} of account ${one}. [sender_taken]\n`,
   })
 })
 
@@ -169,7 +169,7 @@ test('an idle sender is removed: its number is free, and its messages can still 
   // Again changes nothing, of the one that has the number now neither.
   expect(await cli('senders', 'remove', String(tenant.partnerLane))).toMatchObject({ code: 0, stderr: '' })
   expect(await senderNamed(redis, again, { digits: tenant.partnerNumber })).toMatchObject({ id: lane })
-  expect((await cli('senders', 'remove', '4711')).stderr).toContain('is not a sender')
+  expect((await cli('senders', 'remove', '4711')).stderr).toContain('The sender does not exist: 4711')
 })
 
 test('a sender with waiting messages is not removed, and goes on', async () => {

@@ -19,7 +19,7 @@ import { readCsv } from '../../src/producer/api/csv-upload.ts'
 import { eraseInRows } from '../../src/recipients/person-in-rows.ts'
 import { openSnapshot } from '../../src/recipients/snapshot.ts'
 import { type CampaignService, startCampaigns } from '../support/campaigns.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { EXPORTS, ONE_COLUMN, windows1252 } from '../support/spreadsheet-exports.ts'
 
 let service: CampaignService
@@ -80,7 +80,7 @@ describe.each(EXPORTS)('a file from $program', ({ program, bytes, encoding, sepa
 
     const again = await service.create({ rows: {} })
     const run = await cli('campaigns', 'upload', again, written(bytes), '--json')
-    expect(JSON.parse(run.stdout)).toMatchObject({ rows: 2, read_as })
+    expect(documentIn(run.stdout)).toMatchObject({ rows: 2, read_as })
     await service.checked(again)
     expect(await frozen(again)).toEqual(await frozen(id))
   })
@@ -91,7 +91,7 @@ describe.each(EXPORTS)('a file from $program', ({ program, bytes, encoding, sepa
     expect(await membersOf(answer.body.data.tag.id)).toEqual(PHONES.map((phone, i) => [phone, names[i]]))
 
     const run = await cli('contacts', 'import', written(bytes), ...account(), '--tag', `${program} (2)`, '--json')
-    const told = JSON.parse(run.stdout)
+    const told = documentIn(run.stdout)
     expect(told).toMatchObject({ imported: 2, refused: 0, read_as })
     expect(await membersOf(told.tag.id)).toEqual(PHONES.map((phone, i) => [phone, names[i]]))
   })
@@ -109,7 +109,7 @@ test.concurrent.each(EXPORTS)(
     const listed = (await service.request('GET', '/opt-outs', undefined, own.key)).json().data
     expect(listed.map(({ person }: { person: string }) => person).sort()).toEqual(PHONES)
     const run = await cli('opt-outs', 'import', written(bytes), '--account', String(own.account), '--json')
-    expect(JSON.parse(run.stdout)).toMatchObject({ imported: 2, added: 0, refused: 0, read_as })
+    expect(documentIn(run.stdout)).toMatchObject({ imported: 2, added: 0, refused: 0, read_as })
   },
 )
 
@@ -221,7 +221,7 @@ describe('a person can choose how a file is read', () => {
     const ndjson = join(folder, 'people.ndjson')
     writeFileSync(ndjson, '{"phone":"+44 7700 900201","name":"Ann"}\n')
     expect((await cli('campaigns', 'upload', id, ndjson)).stdout).toMatch(/^Uploaded 1 row to [^\n]+\n$/)
-    expect((await cli('campaigns', 'upload', id, ndjson, '--separator', ';')).code).toBe(2)
+    expect((await cli('campaigns', 'upload', id, ndjson, '--separator', ';')).code).toBe(1)
     const named = written('phone|name\n+44 7700 900201|Ann\n')
     const run = await cli('campaigns', 'upload', id, named, '--separator', '|', '--encoding', 'windows-1251')
     expect(run.stdout).toContain('Read as windows-1251, separated by bars, with the columns phone, name.')
@@ -270,7 +270,7 @@ test('a value with a lost character or a control character is refused with its l
   const lines = ['{"phone":"447700900201","name":"\\ud800"}', '{"phone":"447700900202","name":"Jos\u00e9"}']
   await post(`/campaigns/${id}/rows`, Buffer.from(lines.join('\n'), 'latin1'), { type: 'application/x-ndjson' })
   expect((await service.checked(id)).preflight).toMatchObject({ recipients: 0, refused: { parameter: 2 } })
-  expect((await post('/contacts/import?tag=Lost', rows.join('\n'))).body.data.refused_rows).toEqual([
+  expect((await post('/contacts/import?tag=Lost', rows.join('\n'))).body.data.refused_rows).toMatchObject([
     { line: 2, reason: expect.stringMatching(/^name: a character was lost before; save the file anew/) },
     { line: 3, reason: 'name: a control character' },
   ])

@@ -61,5 +61,5 @@ test('a value that is neither yes nor no is refused', async () => {
   const tenant = await service.addTenant()
   expect((await patch(tenant, { strict_pace: 'yes' })).status).toBe(400)
   const { code, stderr } = await set(tenant, 'maybe')
-  expect([code, stderr]).toEqual([2, expect.stringContaining('strict_pace: expected yes or no.')])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('strict_pace: expected yes or no')])
 })

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { becomes, sendImage } from '../support/calls.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { killAllNaming, startProcess } from '../support/processes.ts'
 import { eventually } from '../support/wait.ts'
 import { freePort } from '../testbed/free-port.ts'
@@ -119,7 +119,7 @@ test('the services of both compose files deliver one message, and stop in order'
   const cli = async (...args: string[]) => {
     const done = await runCli([...args, '--json'], env)
     expect(done).toMatchObject({ code: 0 })
-    return JSON.parse(done.stdout) as Record<string, unknown>
+    return documentIn(done.stdout) as Record<string, unknown>
   }
   const { id } = await cli('accounts', 'create', 'Shop')
   const account = String(id)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { apiClient } from '../support/api.ts'
 import { becomes, call, sendImage, sendUnderWay, statusOf } from '../support/calls.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
 import { startProcess, type TestProcess, takePort } from '../support/processes.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -60,7 +60,7 @@ async function account() {
   const cli = async (...args: string[]) => {
     const done = await runCli([...args, '--json'], env)
     expect(done).toMatchObject({ code: 0, stderr: '' })
-    return z.looseObject({}).parse(JSON.parse(done.stdout))
+    return z.looseObject({}).parse(documentIn(done.stdout))
   }
   const { id } = await cli('accounts', 'create', 'Shop')
   const of = ['--account', String(id)]

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Simulator, startSimulator } from '../../packages/simulator/src/simulator.ts'
 import { connectWithRetry } from '../../src/redis/connect.ts'
 import { becomes, call, sendImage, statusOf } from '../support/calls.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { newDataDir } from '../support/laneway.ts'
 import { slowness } from '../support/machine.ts'
 import { startProcess, type TestProcess } from '../support/processes.ts'
@@ -103,7 +103,7 @@ async function account({ env }: Rig, provider = simulator): Promise<string> {
   const cli = async (...args: string[]) => {
     const done = await runCli([...args, '--json'], env)
     expect(done).toMatchObject({ code: 0, stderr: '' })
-    return z.looseObject({}).parse(JSON.parse(done.stdout))
+    return z.looseObject({}).parse(documentIn(done.stdout))
   }
   const of = ['--account', String((await cli('accounts', 'create', 'Shop')).id)]
   const where = ['--provider', 'partner-api', '--base-url', provider.url, '--token', 'any']

@@ -12,6 +12,12 @@ export interface CliRun {
   stderr: string
 }
 
+/** What a verb answers with `--json`: of one that is a route the `data` of its body, else the whole document. */
+export function documentIn(stdout: string) {
+  const body = JSON.parse(stdout)
+  return body?.status === true && 'data' in body ? body.data : body
+}
+
 /** Runs one command line in this process, with exactly these variables and `input` on its standard input. */
 export async function runCli(
   words: readonly string[],

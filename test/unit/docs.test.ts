@@ -124,7 +124,7 @@ test('every command named in docs exists, and accepts its arguments', () => {
   expect(faultOfCommand(['senders', 'borrow', '1'], true)).toBe('no verb senders borrow')
   expect(faultOfCommand(['events', 'endpoints', 'borrow'], true)).toBe('no verb endpoints borrow')
   expect(faultOfCommand(['keys', 'list', '--accounts', '1'], true)).toBe('no option list --accounts')
-  expect(faultOfCommand(['templates', 'list'], true)).toBe('list lacks --account')
+  expect(faultOfCommand(['contacts', 'import', 'people.csv'], true)).toBe('import lacks --tag')
   expect(faultOfCommand(['messages', 'show'], true)).toBe('show takes 1 arguments, got 0')
 })
 

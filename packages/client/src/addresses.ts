@@ -111,6 +111,7 @@ export const ADDRESSES = {
   keys: {
     list: ['GET', '/admin/keys'],
     create: ['POST', '/admin/keys', 'keyed'],
+    show: ['GET', '/admin/keys/:key'],
     revoke: ['DELETE', '/admin/keys/:key'],
     rotate: ['POST', '/admin/keys/:key/rotate', 'keyed'],
   },

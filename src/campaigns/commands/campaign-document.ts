@@ -112,6 +112,13 @@ export const runPlanSchema = z.strictObject({
   skipped_capped: count.describe('They have had enough marketing for now.'),
   skipped_erased: count.describe('They were erased since.'),
   problems: z.array(z.strictObject({ path: z.string(), message: z.string() })).describe('What would block it.'),
+  earlier: z
+    .string()
+    .nullable()
+    .describe(
+      'The campaign that was made for the same class before: another one sends to all of them again, because the class is that of ' +
+        'the campaign that is resumed, whatever happened since.',
+    ),
 })
 runPlanSchema.register(z.globalRegistry, { id: 'CampaignRunPlan' })
 export type RunPlan = z.infer<typeof runPlanSchema>

@@ -1,5 +1,6 @@
 // Builds the document of a campaign for HTTP, the command line and the client.
 
+import { listAccounts } from '../../accounts/accounts.ts'
 import { findSender } from '../../accounts/senders.ts'
 import { iso, isoOrNull } from '../../kernel/instant.ts'
 import { laneWaits } from '../../lanes/cooldown.ts'
@@ -90,17 +91,34 @@ function withLimit(left: number | undefined, { queued }: Shares, people: Preflig
   return days === null ? undefined : Math.max(left, seconds)
 }
 
-/** A page of the account's campaigns, the latest first, described a few at a time. */
+/** A page of the campaigns of the account, or of all, the latest first, described a few at a time. */
 export async function describeCampaigns(
   redis: Redis,
-  account: number,
+  account: number | undefined,
   page: CampaignPage,
 ): Promise<CampaignDescription[]> {
   const described: CampaignDescription[] = []
-  for await (const campaigns of listCampaigns(redis, account, page)) {
+  for await (const campaigns of account === undefined
+    ? latestOfAll(redis, page)
+    : listCampaigns(redis, account, page)) {
     described.push(...(await Promise.all(campaigns.map((campaign) => describeCampaign(redis, campaign)))))
   }
   return described
+}
+
+/** Described at a time. */
+const AT_ONCE = 10
+
+/** The campaigns of all accounts, the latest first. Of each account as many are read as the page may show. */
+async function* latestOfAll(redis: Redis, { offset, limit, states }: CampaignPage): AsyncGenerator<ListedCampaign[]> {
+  let latest: ListedCampaign[] = []
+  for (const { id } of await listAccounts(redis)) {
+    for await (const some of listCampaigns(redis, id, { offset: 0, limit: offset + limit, states }))
+      latest.push(...some)
+    latest = latest.sort((one, other) => other.created_at - one.created_at).slice(0, offset + limit)
+  }
+  const page = latest.slice(offset)
+  for (let from = 0; from < page.length; from += AT_ONCE) yield page.slice(from, from + AT_ONCE)
 }
 
 function describePreflight({ definition, preflight, scheduled_at, started_at }: ListedCampaign, nowMs: number) {

@@ -31,9 +31,6 @@ export interface RequeueRequest {
   untilMs?: number | undefined
 }
 
-/** Whether the request has at least one filter. */
-export const hasFilter = (request: RequeueRequest): boolean => Object.values(request).some((each) => each !== undefined)
-
 /**
  * Turns a request into an order, or throws a Refusal. Without an account it spans all. Messages that end at `nowMs` or later are excluded,
  * so that nothing that fails once more is sent again.
@@ -47,10 +44,7 @@ export async function requeueOrder(
   const { state, class: only, code, campaign_id, reference, sinceMs = 0, untilMs = nowMs } = request
   const to = request.to === undefined ? undefined : digitsOf('to', request.to)
   const campaign = request.campaign === undefined ? undefined : parseCampaignId(request.campaign)
-  if (request.campaign !== undefined && campaign === undefined) {
-    const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
-    throw invalidFields([{ path: 'campaign', message }])
-  }
+  if (request.campaign !== undefined && campaign === undefined) throw noCampaignId()
   let senders = await listSenders(redis, account)
   if (request.sender !== undefined) senders = existingSenders(senders, request.sender, account)
   // Another account's campaign counts as one that does not exist: no message belongs to it.
@@ -72,6 +66,15 @@ export async function requeueOrder(
     untilMs: Math.min(untilMs, nowMs),
   }
 }
+
+/** For a filter by a campaign that is no id of one. */
+export const noCampaignId = () =>
+  invalidFields([
+    {
+      path: 'campaign',
+      message: 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter',
+    },
+  ])
 
 /** The person of a filter, by a number in any spelling or as lists show them; throws a Refusal that names the field. */
 export function digitsOf(path: string, text: string): string {

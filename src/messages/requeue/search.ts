@@ -101,7 +101,7 @@ interface Manners {
 }
 
 /** How many messages match, and how many of them cannot be sent again; changes nothing. */
-export async function countMatching(
+async function countMatching(
   deps: { redis: Redis; queues: LaneQueues },
   order: RequeueOrder,
   { isWanted, inTurn }: Manners = { isWanted: () => true, inTurn: (work) => work() },
@@ -122,18 +122,6 @@ export async function countMatching(
     }
   }
   return counts
-}
-
-/** Whether anything matches, also what cannot be sent again; reads no further than to the first page that has something. */
-export async function isAnyMatching(deps: { redis: Redis; queues: LaneQueues }, order: RequeueOrder): Promise<boolean> {
-  for (const lane of order.lanes) {
-    for (let cursor: Cursor | undefined = beginning(order); cursor !== undefined; ) {
-      const page: Page = await readPage(deps, lane, order, cursor)
-      if (page.found.length + page.deadLetters.length + page.unreadable > 0) return true
-      cursor = page.next
-    }
-  }
-  return false
 }
 
 /** Counts of one account at a time. */

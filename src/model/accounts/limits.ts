@@ -44,6 +44,3 @@ export const limitFields = <S>(field: S) =>
 
 /** What a limit may be; null is the installation's. */
 export const limitSchema = z.int().min(0).nullable()
-
-/** Whether a word is the name of a limit. */
-export const isLimitSetting = (word: string): word is LimitSetting => Object.hasOwn(LIMIT_SETTINGS, word)

@@ -51,6 +51,9 @@ export const permissionsOf = (key: Permitted): Permission[] => [
   ...new Set([...PERMISSIONS.filter((each) => permits(key, each)), ...key.permissions]),
 ]
 
+/** The id of a key. What is refused is not repeated: it may be the key itself. */
+export const keyIdSchema = z.string().regex(/^key_[0-9a-f]{12}$/, 'expected the id of a key such as key_0f1e2d3c4b5a')
+
 const time = z.iso.datetime()
 
 export const keyDocumentSchema = z.strictObject({

@@ -14,10 +14,6 @@ export type WebhookSecretName = (typeof WEBHOOK_SECRETS)[number]
 export const FLOW_SECRETS = ['flow.private_key', 'flow.secret'] as const
 export type FlowSecretName = (typeof FLOW_SECRETS)[number]
 
-/** Whether a word is the name of such a secret. */
-export const isWebhookSecret = (word: string): word is WebhookSecretName =>
-  WEBHOOK_SECRETS.some((name) => name === word)
-
 /** Printable, without spaces; long enough that nobody guesses it. */
 export const webhookSecretSchema = z
   .string()

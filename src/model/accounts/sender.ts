@@ -7,6 +7,8 @@ export type ProviderName = z.infer<typeof providerNameSchema>
 /** Messages per second: at least one a minute, at most what one lane can send. */
 export const MIN_RATE = 1 / 60
 export const MAX_RATE = 100_000
+/** That of a new sender: WhatsApp's for a number of which it has reported nothing. */
+export const DEFAULT_RATE = 80
 
 /**
  * The address of WhatsApp that approved marketing templates are posted to; everything else goes to `/messages` anyway.

@@ -34,6 +34,3 @@ export const accountSettings = {
 /** Settings of a new account that differ from the default; the default is what accounts from before the setting have. */
 export const NEW_ACCOUNT = { unknown_fields: 'refuse' } as const satisfies { readonly [S in AccountSetting]?: string }
 export type AccountSetting = keyof typeof accountSettings
-
-/** Whether a word is the name of a setting. */
-export const isAccountSetting = (word: string): word is AccountSetting => Object.hasOwn(accountSettings, word)

@@ -26,7 +26,7 @@ const fields = {
       max_wait_ms: z.int().min(0).max(60_000).default(1_000),
     })
     .describe('With more than one event, deliveries are batches.'),
-  enabled: z.boolean(),
+  enabled: z.boolean().describe('Whether events are delivered to it.'),
 }
 
 /** What is given to create one. */

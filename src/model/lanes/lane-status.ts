@@ -13,6 +13,9 @@ export const laneStatusSchema = z.strictObject({
   name: z.string(),
   provider: providerNameSchema,
   rate: z.number().describe('Messages per second.'),
+  granted_rate: z
+    .number()
+    .describe('Messages per second that the provider takes from the number, as far as WhatsApp has reported.'),
   paused: z.boolean(),
   paused_for: z.string().describe('Why it is paused; empty while it runs.'),
   paused_by: z

@@ -1,9 +1,9 @@
 // Files in the body of a request, read as they arrive: a CSV file, or the rows of a campaign.
-import type { IncomingMessage } from 'node:http'
 import type { CsvOptions, ReadAs } from '../../files/csv-head.ts'
 import { type NormalCsv, normalCsv } from '../../files/normal-csv.ts'
 import { ApiError, fileTooLarge } from '../errors.ts'
 import { flowingWhile } from '../overload/slow-uploads.ts'
+import type { StreamedBody } from '../route.ts'
 import { IMPORT_MAX_BYTES, REFUSED_SHOWN } from './fields.ts'
 
 /** Collects the refused rows that the answer names. */
@@ -22,7 +22,7 @@ export function collectRefused() {
  * body that is too large (413) or that ended too early (400), and what `assertStillAllowed` throws once the key is revoked.
  */
 export async function readCsv<T>(
-  { incoming, assertStillAllowed }: { incoming: IncomingMessage; assertStillAllowed: () => Promise<unknown> },
+  { incoming, assertStillAllowed }: { incoming: StreamedBody; assertStillAllowed: () => Promise<unknown> },
   options: CsvOptions,
   work: (csv: NormalCsv) => Promise<T>,
 ): Promise<T & { read_as: ReadAs }> {
@@ -38,12 +38,12 @@ export async function readCsv<T>(
 }
 
 /** Throws an ApiError, before anything is read, when more is announced than a file may have. */
-export function assertAnnounced({ headers }: IncomingMessage): void {
+export function assertAnnounced({ headers }: StreamedBody): void {
   if (Number(headers['content-length'] ?? 0) > IMPORT_MAX_BYTES) throw fileTooLarge(IMPORT_MAX_BYTES)
 }
 
 /** The media type of a body that is not compressed. */
-export function plainTypeOf({ headers }: IncomingMessage): string | undefined {
+export function plainTypeOf({ headers }: StreamedBody): string | undefined {
   if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') return undefined
   return headers['content-type']?.split(';')[0]?.trim().toLowerCase()
 }
@@ -52,7 +52,7 @@ export function plainTypeOf({ headers }: IncomingMessage): string | undefined {
  * Does the work that reads the body. After a failure the rest of the body is read and dropped, so that the client gets to
  * read the answer; 400 if the body ended too early.
  */
-export async function untilEnd<T>(incoming: IncomingMessage, work: () => Promise<T>): Promise<T> {
+export async function untilEnd<T>(incoming: StreamedBody, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -29,6 +29,9 @@ const digitsField = (low: number, high: number, expected: string) =>
 /** An id as text. */
 export const textIdField = digitsField(1, Number.MAX_SAFE_INTEGER, 'a positive integer')
 
+/** A sender in a path, as people name it. */
+export const senderField = textUpTo(255).describe('Its id, number or name.')
+
 /** `true` or `false` in a query; false unless given. */
 export const flagField = z
   .enum(['true', 'false'])
@@ -73,11 +76,14 @@ export const offsetPageFields = {
   limit: pageFields.limit,
 }
 
+const CURSOR = '`next` of the page before; the first page unless given.'
+
 /** The query of a list whose cursors are texts of up to `max` characters. */
-export const pageQuery = (max: number) => z.strictObject({ limit: pageFields.limit, cursor: textUpTo(max).optional() })
+export const pageQuery = (max: number) =>
+  z.strictObject({ limit: pageFields.limit, cursor: textUpTo(max).optional().describe(CURSOR) })
 
 /** The query of a list whose cursors are ids. */
-export const idPageQuery = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional() })
+export const idPageQuery = z.strictObject({ limit: pageFields.limit, cursor: textIdField.optional().describe(CURSOR) })
 
 /** A name that people give: trimmed, 1 to `max` UTF-16 code units. */
 export const nameField = (max: number) =>
@@ -100,12 +106,14 @@ export const galleryNameField = nameField(255)
   .refine((name) => !name.includes('/'), 'must have no slash')
 
 /** A phone number in any spelling, read as digits with country code. */
-export const phoneField = textUpTo(40).transform((given, context) => {
-  const phone = parsePhone(given)
-  if (phone.ok) return phone.digits
-  context.addIssue(phone.message)
-  return z.NEVER
-})
+export const phoneField = textUpTo(40)
+  .meta({ description: 'Full international number, in any spelling.' })
+  .transform((given, context) => {
+    const phone = parsePhone(given)
+    if (phone.ok) return phone.digits
+    context.addIssue(phone.message)
+    return z.NEVER
+  })
 
 const personFieldReadBy = (read: (text: string) => string | undefined) =>
   textUpTo(140)

@@ -91,7 +91,7 @@ const HANDLERS: Readonly<Record<FamilyId, Load>> = {
   },
   async accounts({ deps, queues }) {
     const { accountRoutes } = await import('./accounts/handlers.ts')
-    return accountRoutes({ ...deps, queues: await queues() })
+    return accountRoutes({ ...deps, queues })
   },
   async limits({ deps }) {
     const { limitRoutes } = await import('./accounts/handlers.ts')

@@ -1,8 +1,8 @@
 // Bodies that are streamed to disk may take hours, as long as they make progress: a gigabyte over a slow line does. A client that stops
 // sending is cut off, or its connection and half a file would be kept for ever.
-import type { IncomingMessage } from 'node:http'
 import { isRedisAway } from '../../redis/errors.ts'
 import { ApiError } from '../errors.ts'
+import type { StreamedBody } from '../route.ts'
 import { spendBudget } from './event-loop-budget.ts'
 
 /** So many bytes must come within each span of this: 0.5 KB/s, or a byte now and then would keep half a file for ever. */
@@ -13,7 +13,7 @@ const SPAN_BYTES = 16 * 1_024
  * Watches a request's connection. `fault` rejects with an ApiError when less than 16 KB come within 30 s (408);
  * call `stop` when it is read.
  */
-export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_000) {
+export function watchFlow(request: StreamedBody, spanMs = SPAN_SECONDS * 1_000) {
   let bytes = request.socket.bytesRead
   let timer: NodeJS.Timeout | undefined
   const fault = new Promise<never>((_resolve, reject) => {
@@ -31,7 +31,7 @@ export function watchFlow(request: IncomingMessage, spanMs = SPAN_SECONDS * 1_00
 }
 
 /** The body as it comes; throws an ApiError when it comes too slowly. The request itself is left as it is then. */
-export async function* flowing(request: IncomingMessage, spanMs?: number): AsyncGenerator<Buffer> {
+export async function* flowing(request: StreamedBody, spanMs?: number): AsyncGenerator<Buffer> {
   const { fault, stop } = watchFlow(request, spanMs)
   const pieces: AsyncIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   try {
@@ -54,7 +54,7 @@ const CHECK_MS = 1_000
 /** The same, as long as the key is valid: a body can take days, and its content is used as it comes. */
 export async function* flowingWhile(
   assertStillAllowed: () => Promise<unknown>,
-  request: IncomingMessage,
+  request: StreamedBody,
 ): AsyncGenerator<Buffer> {
   let checkedAt = performance.now()
   for await (const piece of flowing(request)) {

@@ -3,6 +3,7 @@ import type { SenderDocument as Sender } from '../../../../src/model/accounts/se
 import type { PortfolioDocument as Portfolio } from '../../../../src/model/portfolio.ts'
 import { countText, shareText } from '../logic/numbers.ts'
 import { ask, thenNotify } from '../parts/form.tsx'
+import { bodyOf, fieldsOf } from '../parts/form-fields.ts'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
 import { Badge, Gauge, LaneLink, sentence, Until } from '../parts/text.tsx'
@@ -88,56 +89,31 @@ const Members = ({ senders }: { senders: readonly Sender[] }) =>
     </ul>
   )
 
-const LIMIT = {
-  kind: 'number',
-  label: 'Daily limit',
-  min: '1',
-  step: '1',
-  help: 'People in 24 hours to whom its numbers may write first, as WhatsApp shows it. Empty: no limit.',
-} as const
-const RESERVE = {
-  kind: 'number',
-  label: 'Reserve in percent',
-  min: '0',
-  max: '100',
-  step: '1',
-  help: 'Share of the limit that campaigns leave to transactional templates.',
-} as const
-
-const bodyOf = ({ name, limit, reserve }: { name: string; limit: string; reserve: string }) => ({
-  name: name.trim(),
-  daily_limit: limit.trim() === '' ? null : Number(limit),
-  ...(reserve.trim() !== '' && { reserve_percent: Number(reserve) }),
-})
-
 const createPortfolio = (): void =>
   ask({
     title: 'Create a portfolio',
     verb: 'Create the portfolio',
-    fields: {
-      name: { label: 'Name', required: true },
-      limit: LIMIT,
-      reserve: { ...RESERVE, help: `${RESERVE.help} Empty: the usual one.` },
-    },
+    fields: fieldsOf('portfolios.create'),
     act: async (values, headers) => {
-      const { id } = await dataOf<Portfolio>('POST', ADDRESS, { body: bodyOf(values), headers })
+      const body = bodyOf('portfolios.create', values)
+      const { id } = await dataOf<Portfolio>('POST', ADDRESS, { body, headers })
       return `Portfolio ${id} is created. Put senders into it on the page of senders.`
     },
   })
 
-const changePortfolio = ({ id, name, daily_limit, reserve_percent }: Portfolio): void =>
+const changePortfolio = (portfolio: Portfolio): void => {
+  const { id } = portfolio
   ask({
     title: `Change portfolio ${id}`,
     verb: 'Change',
-    fields: {
-      name: { label: 'Name', required: true, value: name },
-      limit: { ...LIMIT, value: daily_limit === null ? '' : String(daily_limit) },
-      reserve: { ...RESERVE, required: true, value: String(reserve_percent) },
-    },
+    fields: fieldsOf('portfolios.change', portfolio),
     note: 'In force within two seconds. People who are counted stay counted.',
-    act: (values) =>
-      thenNotify(call('PATCH', `${ADDRESS}/${id}`, { body: bodyOf(values) }), `Portfolio ${id} is changed.`),
+    act: (values) => {
+      const body = bodyOf('portfolios.change', values)
+      return thenNotify(call('PATCH', `${ADDRESS}/${id}`, { body }), `Portfolio ${id} is changed.`)
+    },
   })
+}
 
 /** The server refuses this while senders belong to it. */
 const removePortfolio = ({ id, name }: Portfolio): void =>

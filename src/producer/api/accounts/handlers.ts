@@ -10,12 +10,11 @@ import {
   setAccountSettings,
 } from '../../../accounts/accounts.ts'
 import { laneIdsOf } from '../../../accounts/senders.ts'
-import { removeAccount } from '../../../admin/remove-account.ts'
-import type { SenderDeps } from '../../../admin/senders.ts'
 import { countDrafts } from '../../../campaigns/store/draft-quota.ts'
 import { readRows } from '../../../campaigns/store/rows-quota.ts'
 import { keptBytes } from '../../../gallery/files.ts'
 import type { Config } from '../../../kernel/config.ts'
+import type { LaneQueues } from '../../../lanes/queues.ts'
 import { waitingOn } from '../../../lanes/stats.ts'
 import { type AccountLimits, LIMIT_SETTINGS, type LimitSetting } from '../../../model/accounts/limits.ts'
 import type { Redis } from '../../../redis/connect.ts'
@@ -26,9 +25,9 @@ import { byId, found, makeOnceById, pageOfAll } from '../requests.ts'
 import { accounts, type LimitInForce, limits } from './routes.ts'
 
 export function accountRoutes(
-  deps: Pick<SenderDeps, 'redis' | 'queues'> & { config: { retentionMs: number } },
+  // What a removal needs is loaded for it alone: BullMQ takes longer to load than all that the others need.
+  { redis, config, queues }: { redis: Redis; config: { retentionMs: number }; queues: () => Promise<LaneQueues> },
 ): Route[] {
-  const { redis, config } = deps
   const existing = async (id: number): Promise<Account> => found(await findAccount(redis, id), 'The account')
 
   return bind(accounts)({
@@ -55,7 +54,8 @@ export function accountRoutes(
     },
     async remove({ params: { id }, audit }) {
       audit({ account: id })
-      await removeAccount(deps, id, config.retentionMs)
+      const { removeAccount } = await import('../../../admin/remove-account.ts')
+      await removeAccount({ redis, queues: await queues() }, id, config.retentionMs)
       return says('removed')
     },
   })

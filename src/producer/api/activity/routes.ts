@@ -5,10 +5,13 @@ import { auditLogEntrySchema } from '../../../model/accounts/audit-log.ts'
 import { noticeDocumentSchema } from '../../../model/notice.ts'
 import { page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { pageFields, pageQuery, textIdField } from '../fields.ts'
+import { pageFields, pageQuery, senderField } from '../fields.ts'
 
 const route = routesOf({ access: { in: 'bearer', permission: 'admin', withoutAccount: true } })
-const cursor = z.string().regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
+const cursor = z
+  .string()
+  .regex(/^\d{1,15}-\d{1,15}$/, 'expected `next` of the page before')
+  .describe('`next` of the page before; the latest unless given.')
 
 export const activity = {
   list: route.get(
@@ -35,7 +38,7 @@ export const notices = {
         'sees the whole installation. With a filter a page may be short and still not be the last.',
       query: pageQuery(120).extend({
         field: textUpTo(64).optional().describe('Only of this field, such as `account_update`.'),
-        sender: textIdField.optional().describe('Only about this sender, by its id.'),
+        sender: senderField.optional().describe('Only about this sender, by its id, number or name.'),
         template: textUpTo(512).optional().describe('Only about the templates of this name.'),
       }),
       answers: page(noticeDocumentSchema),

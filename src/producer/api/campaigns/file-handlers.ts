@@ -1,5 +1,4 @@
 // The files of a campaign, streamed in and out: rows, the outcome of every recipient, refused recipients with reasons.
-import type { IncomingMessage } from 'node:http'
 import { exportCampaign } from '../../../campaigns/commands/export.ts'
 import { incomingRows } from '../../../campaigns/commands/incoming-rows.ts'
 import { uploadRecipients } from '../../../campaigns/commands/upload-rows.ts'
@@ -11,9 +10,10 @@ import type { RowFormat } from '../../../model/campaigns/file-formats.ts'
 import { type Campaign, findOwnCampaign, idOf } from '../../../recipients/campaigns.ts'
 import { readRefused } from '../../../recipients/snapshot.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../acting-account.ts'
 import { ApiError, fileTooLarge, invalid, notFound } from '../../errors.ts'
 import { flowingWhile } from '../../overload/slow-uploads.ts'
-import type { ContextOf, Handlers } from '../../route.ts'
+import type { ContextOf, Handlers, StreamedBody } from '../../route.ts'
 import { shows } from '../answers.ts'
 import { assertAnnounced, plainTypeOf, untilEnd } from '../csv-upload.ts'
 import { IMPORT_MAX_BYTES } from '../fields.ts'
@@ -64,15 +64,17 @@ export function campaignFileHandlers({
   }
 }
 
-/** The campaign of the path, if it is the caller's. */
+/** The campaign of the path, if it is the caller's. Acts on it go to the audit log of its account. */
 export async function ownCampaign(
   redis: Redis,
-  { params, caller }: Pick<ContextOf<(typeof campaigns)['show']>, 'params' | 'caller'>,
+  { params, caller, audit }: Pick<ContextOf<(typeof campaigns)['show']>, 'params' | 'caller' | 'audit'>,
 ): Promise<Campaign> {
-  return found(await findOwnCampaign(redis, caller.account, params.id), 'The campaign')
+  const campaign = found(await findOwnCampaign(redis, accountOf(caller), params.id), 'The campaign')
+  audit({ account: campaign.account })
+  return campaign
 }
 
-function formatOf(incoming: IncomingMessage): RowFormat {
+function formatOf(incoming: StreamedBody): RowFormat {
   const type = plainTypeOf(incoming)
   if (type === 'text/csv') return 'csv'
   if (type === 'application/x-ndjson') return 'ndjson'

@@ -20,6 +20,7 @@ import type { CampaignId } from '../../../model/campaigns/campaign-id.ts'
 import { reasonForActivity } from '../../../model/lanes/pause-reason.ts'
 import { type Campaign, findCampaign } from '../../../recipients/campaigns.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'
 import { created, lists, shows } from '../answers.ts'
@@ -57,7 +58,7 @@ export function campaignRoutes({ redis, config, campaigns }: CampaignDeps): Rout
     },
     async list({ caller, query: { cursor: offset, limit, state: states } }) {
       // One more than the page, to know whether there is a next one.
-      const described = await describeCampaigns(redis, caller.account, { offset, limit: limit + 1, states })
+      const described = await describeCampaigns(redis, accountOf(caller), { offset, limit: limit + 1, states })
       const next = described.length > limit ? String(offset + limit) : null
       return lists({ data: described.slice(0, limit), next })
     },

@@ -78,8 +78,9 @@ const listedExample = { ...exampleCampaign, template: { name: 'flash_sale', lang
 
 const { id } = exampleCampaign
 const shared = { params: z.object({ id: z.string() }), shown: { id } }
-const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read' } })
-const change = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send' } })
+/** A campaign names its account, so that an operator need not. */
+const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read', withoutAccount: true } })
+const change = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send', withoutAccount: true } })
 
 const scheduleBody = z.strictObject({ at: instantSchema.refine((at) => at > Date.now(), 'must be in the future') })
 const resumeBody = z
@@ -121,6 +122,7 @@ const toStart = { ...wrongState, 400: ['template_not_approved', 'template_change
 
 export const campaigns = {
   create: change.post('/campaigns', 'Creates a draft.', {
+    access: { in: 'bearer', permission: 'messages:send' },
     mcp: 'draft',
     act: 'campaign.create',
     takesRoom: true,
@@ -145,12 +147,16 @@ export const campaigns = {
       },
     ],
   }),
-  list: look.get('/campaigns', 'Lists the account’s campaigns, the latest first.', {
-    mcp: 'read',
-    query: listQuery,
-    answers: page(campaignDocumentSchema),
-    examples: [{ query: { state: 'running,paused' }, data: [listedExample] }],
-  }),
+  list: look.get(
+    '/campaigns',
+    'Lists campaigns, the latest first; for an operator that names no account, those of all.',
+    {
+      mcp: 'read',
+      query: listQuery,
+      answers: page(campaignDocumentSchema),
+      examples: [{ query: { state: 'running,paused' }, data: [listedExample] }],
+    },
+  ),
   show: look.get('/campaigns/:id', 'Shows a campaign with its progress.', {
     mcp: 'read',
     answers,
@@ -232,7 +238,7 @@ export const campaigns = {
           data: {
             ...{ class: 'failed', matched: 3, complete: true, recipients: 1 },
             refused: { duplicate: 0, number: 0, parameter: 0, unreadable: 0, opted_out: 1 },
-            ...{ skipped_capped: 1, skipped_erased: 0, problems: [] },
+            ...{ skipped_capped: 1, skipped_erased: 0, problems: [], earlier: null },
           },
         },
         {

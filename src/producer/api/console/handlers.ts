@@ -5,13 +5,13 @@ import { LRUCache } from 'lru-cache'
 import { cachedAccount } from '../../../accounts/accounts.ts'
 import { assertForSender, checkCredential } from '../../../accounts/check-key.ts'
 import { findCredential } from '../../../accounts/credentials.ts'
+import { findNamedSender } from '../../../accounts/named-senders.ts'
 import { defaultSender, listSenders } from '../../../accounts/senders.ts'
 import { createSession, endSession, SESSION_MS } from '../../../accounts/sessions.ts'
 import { iso } from '../../../kernel/instant.ts'
 import { mostEntries } from '../../../kernel/most-entries.ts'
 import { clientOf } from '../../../kernel/networks.ts'
 import { Refusal } from '../../../kernel/refusal.ts'
-import { laneOf } from '../../../lanes/control.ts'
 import { isOperator, permissionsOf } from '../../../model/accounts/permissions.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { createSeriesReader } from '../../../telemetry/live/series.ts'
@@ -153,10 +153,10 @@ export function consoleLiveRoutes({ redis, streams }: { redis: Redis; streams: S
       const { account } = scope
       const { sender, span } = call.query
       if (sender !== undefined) {
-        found(await laneOf(redis, sender, account), 'The sender')
-        assertForSender(call.caller, sender)
-        const lanes = async () => [sender]
-        return { body: { status: true, data: await readSeries({ name: `lane ${sender}`, lanes }, span) } }
+        const { id } = found(await findNamedSender(redis, String(sender), { account }), 'The sender')
+        assertForSender(call.caller, id)
+        const lanes = async () => [id]
+        return { body: { status: true, data: await readSeries({ name: `lane ${id}`, lanes }, span) } }
       }
       const lanes = async () =>
         account === undefined

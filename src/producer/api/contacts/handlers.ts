@@ -1,6 +1,8 @@
 // Contacts of an account, and contact lists (tags) by the older interface, whose answers have one of two shapes.
 import { accountLimits, findAccount } from '../../../accounts/accounts.ts'
 import type { Config } from '../../../kernel/config.ts'
+import { cutText } from '../../../kernel/cut-text.ts'
+import type { ContactCells } from '../../../people/contacts/contact-rows.ts'
 import { findContact, type Member, newContactId, readMembers } from '../../../people/contacts/contacts.ts'
 import { findContacts, MEMBER_CURSOR, SCAN_CURSOR } from '../../../people/contacts/find-contacts.ts'
 import { importCsv } from '../../../people/contacts/import-csv.ts'
@@ -10,7 +12,8 @@ import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import { created, lists, says, shows } from '../answers.ts'
-import { collectRefused, readCsv } from '../csv-upload.ts'
+import { readCsv } from '../csv-upload.ts'
+import { REFUSED_SHOWN } from '../fields.ts'
 import { badCursor, byId, found, JSON_TYPE, makeOnceById, pageOfAll, streamed } from '../requests.ts'
 import { type ContactRecord, contacts, type TaggedContact, tags } from './routes.ts'
 
@@ -38,7 +41,7 @@ export function contactRoutes({ redis, config }: ContactDeps): Route[] {
     },
 
     async import(call) {
-      const report = collectRefused()
+      const report = collectContacts()
       const { account } = call.caller
       const { tag: wanted, ...options } = call.query
       const { tag, ...counts } = await readCsv(call, options, async (csv) =>
@@ -158,4 +161,20 @@ async function* answerPieces(redis: Redis, account: number, shape: keyof typeof 
     earlier.add(tag)
   }
   yield (before === ',' ? '' : before) + tail
+}
+
+/** Longest beginning of a cell of a refused row that an answer has. */
+const CELL_SHOWN = 300
+
+/** Collects the refused rows that the answer names, with their cells. */
+function collectContacts() {
+  const rows: ({ line: number; reason: string } & ContactCells)[] = []
+  return {
+    rows,
+    async add(line: number, reason: string, { name, phone, email }: ContactCells): Promise<void> {
+      if (rows.length === REFUSED_SHOWN) return
+      const [shownName, shownPhone, shownEmail] = [name, phone, email].map((cell) => cutText(cell, CELL_SHOWN))
+      rows.push({ line, reason, name: shownName ?? '', phone: shownPhone ?? '', email: shownEmail ?? '' })
+    },
+  }
 }

@@ -17,6 +17,7 @@ import {
   pageQuery,
   phoneField,
   plainText,
+  REFUSED_SHOWN,
   textIdField,
 } from '../fields.ts'
 
@@ -39,6 +40,9 @@ const contactSchema = named('ContactEntry', {
   tags: z.array(z.int()).describe('All lists that the contact is in, by id, in the order it joined them.'),
 })
 
+/** The cells of a row as they were in the file, of a long one its beginning. */
+const cells = { name: z.string(), phone: z.string(), email: z.string() }
+
 const tagSchema = named('ContactList', { id: z.int(), name: z.string(), contacts: count })
 
 const emailField = z.union([z.literal(''), z.email().max(254)], 'expected an email address, or nothing')
@@ -52,6 +56,9 @@ const importedSchema = named('ImportedContacts', {
   repeated: count.describe('Rows with a number of an earlier row; the last row counts.'),
   warnings: z.array(z.string()).describe('What should be checked among the imported names.'),
   ...importedFields,
+  refused_rows: z
+    .array(z.strictObject({ line: z.int(), reason: z.string(), ...cells }))
+    .describe(`The first ${REFUSED_SHOWN} of them, to be corrected and imported again.`),
 })
 
 export const contacts = {

@@ -71,7 +71,9 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
       return shows('endpoint', endpointDocument(await own(call)))
     },
     async change(call) {
-      return shows('changed', endpointDocument(await alterEndpoint(commands, await own(call), call.body)))
+      const changed = await alterEndpoint(commands, await own(call), call.body)
+      call.audit({ detail: changesIn(call.body) })
+      return shows('changed', endpointDocument(changed))
     },
     async remove(call) {
       await removeEndpoint(redis, await own(call))
@@ -90,7 +92,10 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
       const nowMs = await redisNowMs(redis)
       const { since, until = nowMs, types, failed_only, dry_run } = call.body
       const order = { sinceMs: since, untilMs: Math.min(until, nowMs), types, failedOnly: failed_only }
-      if (dry_run) return shows('nothing was delivered', await countReplayed(redis, endpoint, order))
+      if (dry_run) {
+        call.audit('nothing')
+        return shows('nothing was delivered', await countReplayed(redis, endpoint, order))
+      }
       const idOf = (proposed: string) => idFor(redis, call, `event-replays ${endpoint.id}`, proposed)
       const id = await replayEvents(redis, endpoint, order, idOf)
       const status_url = addressOf(config, call, `/event-endpoints/${endpoint.id}/replays/${id}`)
@@ -116,3 +121,7 @@ export function eventRoutes({ redis, config, seal }: EventDeps): Route[] {
     },
   })
 }
+
+/** What was changed of an endpoint: `enable` and `disable` are not the same. */
+const changesIn = ({ enabled, ...others }: { enabled?: boolean | undefined }): string =>
+  [...(enabled === undefined ? [] : [enabled ? 'enable' : 'disable']), ...Object.keys(others)].join(',')

@@ -37,8 +37,8 @@ const replayBody = z
     since: timeField,
     until: timeField.optional(),
     types: z.array(eventTypeSchema).min(1).max(EVENT_TYPES.length).optional(),
-    failed_only: z.boolean().default(false),
-    dry_run: z.boolean().default(false),
+    failed_only: z.boolean().default(false).describe('Only those that it has not accepted.'),
+    dry_run: z.boolean().default(false).describe('Only count them.'),
   })
   .meta({ id: 'EventReplay' })
 

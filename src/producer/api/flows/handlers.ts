@@ -126,8 +126,9 @@ export function flowSettingsRoutes({ redis, seal, config }: Omit<FlowDeps, 'aski
       return created(await addFlowKey(redis, seal, account, await redisNowMs(redis)), 'made')
     },
     async removeKeys({ caller: { account }, query, audit }) {
-      if ((await removeFlowKeys(redis, account, query.all === 'true')) === 0) audit('nothing')
-      return shows('removed', await settingsOf(redis, seal, account))
+      const removed = await removeFlowKeys(redis, account, query.all === 'true')
+      if (removed === 0) audit('nothing')
+      return shows(removed === 0 ? 'nothing to remove' : 'removed', await settingsOf(redis, seal, account))
     },
     rotateSecret: async ({ caller: { account } }) =>
       shows('rotated; the old secret signs as well', { secret: await rotateFlowSecret(redis, seal, account) }),

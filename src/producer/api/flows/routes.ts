@@ -85,7 +85,7 @@ export const flowSettings = {
   }),
   removeKeys: admin.delete('/admin/flows/keys', 'Removes the older key within a second; with `all` every one.', {
     act: 'flow.remove_key',
-    query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
+    query: z.strictObject({ all: z.enum(['true', 'false']).optional().describe('The newest one too.') }),
     answers: one(flowSettingsSchema),
     examples: [{ says: 'removed', data: exampleSettings }],
   }),

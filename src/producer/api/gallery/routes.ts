@@ -115,8 +115,8 @@ export const galleryFiles = {
   list: file.get(`${GALLERY}/files`, 'Lists the active files of a folder, or those in the trash.', {
     query: z.strictObject({
       ...pageFields,
-      folder_id: textIdField.optional(),
-      trash: z.enum(['true', 'false']).default('false'),
+      folder_id: textIdField.optional().describe('Only those of this folder.'),
+      trash: z.enum(['true', 'false']).default('false').describe('Those in the trash instead.'),
     }),
     answers: { 200: successPage(fileSchema) },
     examples: [{ query: { folder_id: '1' }, says: 'Files listed' }],

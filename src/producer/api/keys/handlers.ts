@@ -1,22 +1,30 @@
 // Keys of an account, and for operators those of the whole installation.
 
 import { findCredentialById, newKey } from '../../../accounts/credentials.ts'
-import { endReplaced, makeKey, revokeKey, rotateKey, showKey, showKeys } from '../../../admin/keys.ts'
+import { endReplaced, makeKey, ownerOfKey, revokeKey, rotateKey, showKey, showKeys } from '../../../admin/keys.ts'
 import { isOperator, NO_ACCOUNT, OPERATOR } from '../../../model/accounts/permissions.ts'
 import type { Redis } from '../../../redis/connect.ts'
-import { accountMissing } from '../../acting-account.ts'
+import { accountMissing, isHere } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import { invalid } from '../../errors.ts'
-import type { Caller } from '../../route.ts'
+import type { Caller, ContextOf } from '../../route.ts'
 import { created, lists, shows } from '../answers.ts'
 import { byAge, makeOnce, pageOfAll } from '../requests.ts'
 import { keys } from './routes.ts'
 
-export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
-  bind(keys)({
+export function keyRoutes({ redis }: { redis: Redis }): Route[] {
+  /** The account of the key in the path: an operator need not name it. */
+  async function ownerOf({ caller, params }: KeyCall): Promise<number> {
+    if (!isOperator(caller) || caller.account !== NO_ACCOUNT) return caller.account
+    return (await ownerOfKey(redis, params.key)) ?? NO_ACCOUNT
+  }
+
+  return bind(keys)({
     async list({ caller, query }) {
       return lists(pageOfAll(await showKeys(redis, caller.account, Date.now()), byAge, query))
     },
+
+    show: async (call) => shows('key', await showKey(redis, await ownerOf(call), call.params.key, Date.now())),
 
     async create(call) {
       const { caller, body, audit } = call
@@ -37,15 +45,20 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return created(made, made.key === null ? 'created before' : 'created')
     },
 
-    async revoke({ caller, params }) {
-      // An operator can always make another key of an account; nobody can over HTTP once the last operator key is gone.
-      const keepsOne = !isOperator(caller) || caller.account === NO_ACCOUNT
-      return shows('revoked', await revokeKey(redis, caller.account, params.key, { keepsOne }, Date.now()))
+    async revoke(call) {
+      const { caller, params, audit } = call
+      const account = await ownerOf(call)
+      audit({ account })
+      // An operator can always make another key of an account; nobody can over HTTP once the last operator key is gone, and the command
+      // line, which has no key, always can.
+      const keepsOne = !isOperator(caller) || (account === NO_ACCOUNT && !isHere(caller))
+      return shows('revoked', await revokeKey(redis, account, params.key, { keepsOne }, Date.now()))
     },
 
     async rotate(call) {
       const { caller, params, body, audit } = call
-      const { account } = caller
+      const account = await ownerOf(call)
+      audit({ account })
       const old = { account, id: params.key, overlapMs: body.overlap_seconds * 1_000 }
       const nowMs = Date.now()
       const data = await makeOnce(redis, call, `key.rotate ${old.id}`, {
@@ -68,6 +81,9 @@ export const keyRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return created(data, data.key === null ? 'rotated before' : 'rotated')
     },
   })
+}
+
+type KeyCall = Pick<ContextOf<typeof keys.revoke>, 'caller' | 'params'>
 
 /** If the first request died before it made the key, only the id is kept: the repeat makes another key under it. */
 const newNamedKey = async (): Promise<{ name: string; work: string }> => {

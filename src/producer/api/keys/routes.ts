@@ -3,15 +3,14 @@ import { z } from 'zod'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { instantSchema } from '../../../kernel/instant.ts'
 import { networkSchema } from '../../../kernel/networks.ts'
-import { anyPermissionSchema, keyDocumentSchema } from '../../../model/accounts/permissions.ts'
+import { anyPermissionSchema, keyDocumentSchema, keyIdSchema } from '../../../model/accounts/permissions.ts'
 import { made, named, one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idField, pageQuery, plainText } from '../fields.ts'
 
-const keyId = z.string().regex(/^key_[0-9a-f]{12}$/, 'expected the id of a key such as key_0f1e2d3c4b5a')
 const route = routesOf({
   access: { in: 'bearer', permission: 'admin', withoutAccount: true },
-  params: z.object({ key: keyId }),
+  params: z.object({ key: keyIdSchema }),
   shown: { key: 'key_0f1e2d3c4b5a' },
 })
 
@@ -21,9 +20,14 @@ const OVERLAP_MAX_SECONDS = 90 * 86_400
 const OVERLAP_SECONDS = 86_400
 
 const newKeySchema = z.strictObject({
-  name: plainText(100).default(''),
+  name: plainText(100)
+    .default('')
+    .describe('What lists and the activity call it, such as the application that uses it.'),
   permissions: z.array(anyPermissionSchema).min(1).max(20),
-  expires_at: instantSchema.refine((at) => at > Date.now(), 'must be in the future').optional(),
+  expires_at: instantSchema
+    .refine((at) => at > Date.now(), 'must be in the future')
+    .optional()
+    .describe('When it ends; without it the key does not expire.'),
   senders: z
     .array(z.union([textUpTo(255).min(1), idField]).transform(String))
     .max(SCOPE_MAX)
@@ -46,7 +50,7 @@ const overlapSchema = z.strictObject({
     .min(0)
     .max(OVERLAP_MAX_SECONDS)
     .default(OVERLAP_SECONDS)
-    .describe('How long the old key stays good; a day unless given.'),
+    .describe('How long the old key stays good.'),
 })
 
 export const keys = {
@@ -65,6 +69,10 @@ export const keys = {
     answers: made(madeSchema),
     errors: { 409: ['too_many_keys'] },
     examples: [{ body: { name: 'order service', permissions: ['messages:send', 'messages:read'] }, says: 'created' }],
+  }),
+  show: route.get('/admin/keys/:key', 'Shows a key without its secret, and on which days it was used.', {
+    answers: one(keyDocumentSchema),
+    examples: [{ says: 'key' }],
   }),
   revoke: route.delete('/admin/keys/:key', 'Revokes a key: it is refused everywhere within a second.', {
     details:

@@ -4,10 +4,10 @@ import { MAX_RATE, MIN_RATE } from '../../../model/accounts/sender.ts'
 import { deadLetterSchema, laneStatusSchema } from '../../../model/lanes/lane-status.ts'
 import { one, page } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
-import { idPageQuery, pauseFields, textIdField } from '../fields.ts'
+import { idPageQuery, pauseFields, senderField } from '../fields.ts'
 
 const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
-const params = z.object({ lane: textIdField })
+const params = z.object({ lane: senderField.describe('Id, number or name of its sender.') })
 const route = routesOf({ access })
 const lane = routesOf({ access, forSenders: true, params, shown: { lane: '1' } })
 
@@ -29,15 +29,18 @@ export const lanes = {
   }),
   endCooldown: lane.post('/admin/lanes/:lane/end-cooldown', 'Ends the cooldown of a lane; a pause stays.', {
     act: 'lane.end_cooldown',
+    answers: one(laneStatusSchema),
     examples: [{ body: {}, says: 'cooldown ended' }],
   }),
   pause: lane.post('/admin/lanes/:lane/pause', 'Pauses a lane: only what is in flight still leaves.', {
     act: 'lane.pause',
     body: orNothing(pauseFields),
+    answers: one(laneStatusSchema),
     examples: [{ body: { reason: 'the shop is closed' }, says: 'paused' }],
   }),
   resume: lane.post('/admin/lanes/:lane/resume', 'Ends the pause and the cooldown of a lane.', {
     act: 'lane.resume',
+    answers: one(laneStatusSchema),
     examples: [{ body: {}, says: 'resumed' }],
   }),
   rate: lane.post(
@@ -46,6 +49,7 @@ export const lanes = {
     {
       act: 'lane.rate',
       body: z.strictObject({ rate: z.number().min(MIN_RATE).max(MAX_RATE) }),
+      answers: one(laneStatusSchema),
       examples: [{ body: { rate: 40 }, says: '40 messages per second' }],
     },
   ),

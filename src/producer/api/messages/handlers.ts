@@ -14,7 +14,7 @@ import { type FoundMessage, findMessage, infoStatus, owns } from '../../../messa
 import { receivedDocument, sentDocument } from '../../../messages/lookup/message-document.ts'
 import type { MessageFilter } from '../../../messages/lookup/message-filter.ts'
 import { deliveryOf, findOwnMessage, type OwnMessage } from '../../../messages/lookup/own-message.ts'
-import { digitsOf } from '../../../messages/requeue/accept-requeue.ts'
+import { digitsOf, noCampaignId } from '../../../messages/requeue/accept-requeue.ts'
 import { REQUEUE_STATES } from '../../../messages/requeue/filter.ts'
 import { OBSTACLES, requeueMessage } from '../../../messages/requeue/requeue.ts'
 import { parseCampaignId } from '../../../model/campaigns/campaign-id.ts'
@@ -22,12 +22,14 @@ import type { State } from '../../../model/messages/lifecycle.ts'
 import { namesOf } from '../../../people/names/names.ts'
 import type { ListSettings } from '../../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
-import { ApiError, invalid, notFound } from '../../errors.ts'
+import { ApiError, notFound } from '../../errors.ts'
 import type { Caller, ContextOf } from '../../route.ts'
 import { lists, shows } from '../answers.ts'
 import { badCursor, found } from '../requests.ts'
 import { type MediaDeps, mediaHandlers } from './media-handlers.ts'
+import { forMessage } from './message-account.ts'
 import { type ReadDeps, readHandlers } from './read-handlers.ts'
 import { type RequeueDeps, requeueHandlers } from './requeue-handlers.ts'
 import { lookups, messages } from './routes.ts'
@@ -40,22 +42,29 @@ interface MessageDeps {
 }
 
 type ById = Pick<ContextOf<typeof messages.show>, 'caller' | 'params'>
+type ActById = Pick<ContextOf<typeof messages.cancel>, 'caller' | 'params' | 'audit'>
 
 export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & ReadDeps): Route[] {
   const { redis, config } = deps
 
   async function documentOf({ params, caller }: ById) {
-    const own = await ownMessage(deps, caller, params.id)
+    const own = await ownMessage(deps, await forMessage(redis, caller, params.id), params.id)
     return 'inbound' in own
       ? receivedDocument(own.inbound, await findSender(redis, own.inbound.lane))
       : sentDocument(redis, own.message, own.sender)
   }
 
-  /** The id of the path, if a sender of the caller has it; a received message can be neither cancelled nor requeued. */
-  async function ownId({ params, caller }: ById): Promise<MessageId> {
+  /**
+   * The id of the path, if a sender of the caller has it; a received message can be neither cancelled nor requeued. Acts on it go to the
+   * audit log of its account.
+   */
+  async function ownId({ params, caller, audit }: ActById): Promise<MessageId> {
     const id = parseMessageId(params.id)
-    if (!id || !owns(await cachedSender(redis, id.lane), caller.account)) throw notFound('The message')
+    if (id === undefined) throw notFound('The message')
+    const { account } = await forMessage(redis, caller, params.id)
+    if (!owns(await cachedSender(redis, id.lane), account)) throw notFound('The message')
     assertForSender(caller, id.lane)
+    audit({ account })
     return id
   }
 
@@ -67,16 +76,13 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
     async list(call) {
       const { sender, to, from, with: person, campaign, since, until, limit, cursor, ...same } = call.query
       const { campaign_id: campaignId, ...fields } = same
-      const { account } = call.caller
+      const account = accountOf(call.caller)
       const ours = campaign === undefined ? undefined : parseCampaignId(campaign)
-      if (campaign !== undefined && ours === undefined) {
-        const message = 'expected the id of a campaign such as cmp_1_2; the campaign_id of requests is another filter'
-        throw invalid([{ path: 'campaign', message }])
-      }
+      if (campaign !== undefined && ours === undefined) throw noCampaignId()
       const all = await listRetainedSenders(redis, account)
       return messagePage(deps, call, sender === undefined ? all : existingSenders(all, sender, account), {
         ...fields,
-        names: person === undefined ? undefined : await namesOf(redis, account, digitsOf('with', person)),
+        names: person === undefined ? undefined : await allNamesOf(redis, all, digitsOf('with', person)),
         to: to === undefined ? undefined : digitsOf('to', to),
         from: from === undefined ? undefined : digitsOf('from', from),
         campaign: ours && campaign !== undefined ? { ...ours, id: campaign } : undefined,
@@ -111,6 +117,13 @@ export function messageRoutes(deps: MessageDeps & RequeueDeps & MediaDeps & Read
     ...mediaHandlers(deps),
     ...readHandlers(deps),
   })
+}
+
+/** All names of the person in the accounts of these senders. */
+async function allNamesOf(redis: Redis, senders: readonly Sender[], person: string): Promise<string[]> {
+  const accounts = [...new Set(senders.map(({ account }) => account))]
+  const names = await Promise.all(accounts.map((account) => namesOf(redis, account, person)))
+  return [...new Set([person, ...names.flat()])]
 }
 
 interface PageAsked {

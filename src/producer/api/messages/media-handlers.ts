@@ -15,6 +15,7 @@ import { ApiError, overloaded } from '../../errors.ts'
 import { accountHolder, createFairShares } from '../../overload/fair-shares.ts'
 import type { Handlers, StreamAnswer } from '../../route.ts'
 import { found } from '../requests.ts'
+import { forMessage } from './message-account.ts'
 import type { messages } from './routes.ts'
 
 export interface MediaDeps {
@@ -40,19 +41,17 @@ export function mediaHandlers(deps: MediaDeps): Handlers<Pick<typeof messages, '
 
   return {
     async media({ params, caller }) {
-      const inbound = found(
-        await archiveOf(redis).find({ account: caller.account, id: params.id }),
-        'The received message',
-      )
+      const { account } = await forMessage(redis, caller, params.id)
+      const inbound = found(await archiveOf(redis).find({ account, id: params.id }), 'The received message')
       assertForSender(caller, inbound.lane)
       const file = found(inbound.parts.media, 'A file of this message')
-      const kept = await fromGallery(deps, caller.account, inbound)
+      const kept = await fromGallery(deps, account, inbound)
       if (kept !== undefined) return kept
       const sender = await cachedSender(redis, inbound.lane)
       // The token was removed with the sender.
       if (sender === undefined || sender.removed_at !== undefined)
         throw gone('The sender that received it was removed.')
-      const holder = accountHolder(caller.account)
+      const holder = accountHolder(account)
       if (!shares.hasRoomFor(holder)) throw overloaded()
       let isTakenBack = false
       let stream: Readable | undefined

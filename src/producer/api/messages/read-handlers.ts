@@ -13,6 +13,7 @@ import { accountHolder, createFairShares } from '../../overload/fair-shares.ts'
 import type { Handlers } from '../../route.ts'
 import { says } from '../answers.ts'
 import { found } from '../requests.ts'
+import { forMessage } from './message-account.ts'
 import type { messages } from './routes.ts'
 
 export interface ReadDeps {
@@ -27,10 +28,8 @@ export function readHandlers({ redis, seal, receipts }: ReadDeps): Handlers<Pick
 
   return {
     async read({ params, caller, body }) {
-      const inbound = found(
-        await archiveOf(redis).find({ account: caller.account, id: params.id }),
-        'The received message',
-      )
+      const { account } = await forMessage(redis, caller, params.id)
+      const inbound = found(await archiveOf(redis).find({ account, id: params.id }), 'The received message')
       assertForSender(caller, inbound.lane)
       const sender = await cachedSender(redis, inbound.lane)
       // The token was removed with the sender.
@@ -41,7 +40,7 @@ export function readHandlers({ redis, seal, receipts }: ReadDeps): Handlers<Pick
         const message = 'received by a sender whose provider takes no read receipts'
         throw invalidFields([{ path: 'id', message }], 'not_supported_by_provider')
       }
-      const holder = accountHolder(caller.account)
+      const holder = accountHolder(account)
       if (!shares.hasRoomFor(holder)) throw overloaded()
       const share = shares.hold(holder, () => {})
       share.add(1)

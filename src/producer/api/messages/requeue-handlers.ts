@@ -4,7 +4,7 @@ import { findErasure, isErasureId } from '../../../erase/erasures.ts'
 import type { Config } from '../../../kernel/config.ts'
 import { iso, isoOrNull } from '../../../kernel/instant.ts'
 import type { LaneQueues } from '../../../lanes/queues.ts'
-import { hasFilter, requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
+import { requeueOrder } from '../../../messages/requeue/accept-requeue.ts'
 import {
   findRequeueJob,
   MOST_OPEN,
@@ -20,8 +20,9 @@ import { permits } from '../../../model/accounts/permissions.ts'
 import { redisNowMs } from '../../../redis/clock.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { openRequeuesKey } from '../../../redis/keys.ts'
-import { ApiError, invalid, notFound } from '../../errors.ts'
-import type { Handlers } from '../../route.ts'
+import { accountOf } from '../../acting-account.ts'
+import { ApiError, notFound } from '../../errors.ts'
+import type { Caller, Handlers } from '../../route.ts'
 import { queued, shows } from '../answers.ts'
 import { erasureDocument } from '../people/handlers.ts'
 import { addressOf, idFor } from '../requests.ts'
@@ -41,14 +42,9 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
 
   return {
     async requeueMany(call) {
-      const { all, dry_run, since: sinceMs, until: untilMs, ...rest } = call.body
+      const { all: _all, dry_run, since: sinceMs, until: untilMs, ...rest } = call.body
       const { account } = call.caller
       const request = { ...rest, sinceMs, untilMs }
-      if (!all && !hasFilter(request)) {
-        const message =
-          'give at least one filter, or true to requeue all that failed, is unknown, expired or was cancelled'
-        throw invalid([{ path: 'all', message }])
-      }
       const nowMs = await redisNowMs(redis, openRequeuesKey(account))
       const order = await requeueOrder(redis, account, request, nowMs)
       if (dry_run) {
@@ -73,11 +69,11 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
     async job({ params: { id }, caller }) {
       if (isErasureId(id)) {
         const erasure = permits(caller, 'admin') ? await findErasure(redis, id) : undefined
-        if (erasure?.account !== caller.account) throw notFound('The job')
+        if (erasure === undefined || isOfOthers(caller, erasure)) throw notFound('The job')
         return shows(erasure.state, erasureDocument(id, erasure))
       }
       const job = await findRequeueJob(redis, id)
-      if (job?.account !== caller.account) throw notFound('The job')
+      if (job === undefined || isOfOthers(caller, job)) throw notFound('The job')
       const counts = await totalOf(redis, id, job)
       return shows(job.state, {
         job_id: id,
@@ -91,6 +87,10 @@ export function requeueHandlers(deps: RequeueDeps): Handlers<Pick<typeof message
     },
   }
 }
+
+/** Of an account that the caller does not act for; an operator who acts for none sees the jobs of all. */
+const isOfOthers = (caller: Caller, { account }: { account: number }): boolean =>
+  account !== (accountOf(caller) ?? account)
 
 const tooMany = (message: string): ApiError =>
   new ApiError(429, 'too_many_requeues', message, { headers: { 'Retry-After': '5' } })

@@ -20,42 +20,51 @@ import { erasureSchema } from '../people/routes.ts'
 
 const params = z.object({ id: z.string() })
 const shared = { params, shown: { id: 'msg_1_01M7WMMBQHKTZHMT677YAAW3FV' } }
-const look = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:read', removedToo: true } })
-const send = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send' } })
+const read = { in: 'bearer', permission: 'messages:read', removedToo: true, withoutAccount: true } as const
+const look = routesOf({ ...shared, access: read })
+const send = routesOf({ ...shared, access: { in: 'bearer', permission: 'messages:send', withoutAccount: true } })
 
 /** A filter of messages in these states, with `more` fields. */
 const filterOf = <const S extends readonly [string, ...string[]], const M extends z.ZodRawShape>(states: S, more: M) =>
   z.strictObject({
-    sender: textUpTo(255).optional(),
-    to: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
-    from: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+    sender: textUpTo(255).optional().describe('Only those of one sender, by its number, name or id.'),
+    to: textUpTo(RECIPIENT_LENGTH_MAX).optional().describe('Only those to one person, by number or id.'),
+    from: textUpTo(RECIPIENT_LENGTH_MAX).optional().describe('Only those received from one person, by number or id.'),
     state: z.enum(states).optional(),
     class: messageClassSchema.optional(),
     direction: z.enum(['outbound', 'inbound']).optional(),
-    campaign: textUpTo(40).optional(),
-    campaign_id: textUpTo(LIMITS.campaignId).optional(),
-    reference: textUpTo(LIMITS.reference).optional(),
-    code: textUpTo(100).optional(),
+    campaign: textUpTo(40).optional().describe('Only those of one campaign, by its id.'),
+    campaign_id: textUpTo(LIMITS.campaignId).optional().describe('Only those with this grouping text.'),
+    reference: textUpTo(LIMITS.reference).optional().describe('Only those with this text of your own.'),
+    code: textUpTo(100).optional().describe('Only those with this problem code.'),
     since: timeField.optional(),
     until: timeField.optional(),
     ...more,
   })
 const listQuery = filterOf(STATES, {
-  with: textUpTo(RECIPIENT_LENGTH_MAX).optional(),
+  with: textUpTo(RECIPIENT_LENGTH_MAX).optional().describe('Only those to or from one person, by number or id.'),
   limit: pageFields.limit,
   cursor: textUpTo(100).optional(),
 })
-const requeueBody = filterOf(REQUEUE_STATES, { all: z.boolean().default(false), dry_run: z.boolean().default(false) })
+const requeueBody = filterOf(REQUEUE_STATES, {
+  all: z.boolean().default(false),
+  dry_run: z.boolean().default(false),
+}).refine(({ all, dry_run: _dry, ...filter }) => all || Object.values(filter).some((each) => each !== undefined), {
+  path: ['all'],
+  error: 'give at least one filter, or true to requeue all that failed, is unknown, expired or was cancelled',
+  // A misspelt filter is told alone.
+  when: ({ issues }) => issues.length === 0,
+})
 
 const scheduledQuery = z.strictObject({
-  sender: textUpTo(255).optional(),
+  sender: textUpTo(255).optional().describe('Only what leaves from one sender, by its number, name or id.'),
   since: timeField.optional().describe('Only what leaves at or after this time.'),
   until: timeField.optional().describe('Only what leaves before this time.'),
   limit: pageFields.limit,
   cursor: textUpTo(100).optional(),
 })
 const at = z.iso.datetime().describe('When it is to leave.')
-const scheduledSchema = z.discriminatedUnion('kind', [
+export const scheduledSchema = z.discriminatedUnion('kind', [
   named('ScheduledMessage', { kind: z.literal('message'), at, message: listedSentSchema }),
   named('ScheduledCampaign', { kind: z.literal('campaign'), at, campaign: campaignDocumentSchema }),
 ])
@@ -67,6 +76,9 @@ const blocked = {
   skipped_capped: count.describe('Marketing to people who have had enough of it for now.'),
   failed: count,
 }
+
+/** The counts of a requeue, whether it was done or only tried. */
+export const requeueCounts = { matched: count, requeued: count.default(0), ...blocked }
 
 const jobSchema = named('RequeueJob', {
   job_id: z.string(),
@@ -101,10 +113,15 @@ export const messages = {
     '/messages/requeue',
     'Requeues all messages that match a filter, as a job; dry_run only counts them.',
     {
+      // Of one account: nobody sends messages of all of them again by leaving out a header.
+      access: { in: 'bearer', permission: 'messages:send' },
       act: 'messages.requeue',
       idempotent: true,
       body: requeueBody,
-      answers: { 200: doneWith(z.strictObject({ matched: count, ...blocked })), 202: doneWith(queuedJob()) },
+      answers: {
+        200: doneWith(z.strictObject({ matched: count, ...blocked })),
+        202: doneWith(queuedJob()),
+      },
       errors: { 400: ['unknown_sender'], 429: ['too_many_requeues'] },
       examples: [
         { body: { state: 'failed', since: '2026-11-21T00:00:00Z', dry_run: true }, says: 'nothing was changed' },
@@ -114,7 +131,7 @@ export const messages = {
   ),
   job: send.get('/jobs/:id', 'Shows the progress of a requeue or an erasure.', {
     details: 'An erasure is shown only to a key that may ask for one, with the permission `admin`.',
-    access: { in: 'bearer', permission: 'messages:send', also: ['admin'], removedToo: true },
+    access: { in: 'bearer', permission: 'messages:send', also: ['admin'], removedToo: true, withoutAccount: true },
     answers: one(z.union([jobSchema, erasureSchema])),
     examples: [{ params: { id: 'rq_01M7WMMBQHKTZHMT677YAAW3FV' }, says: 'done' }],
   }),

@@ -4,6 +4,7 @@ import { listSenders } from '../../../accounts/senders.ts'
 import { findScheduled, showScheduled } from '../../../admin/scheduled.ts'
 import type { ListSettings } from '../../../recipients/unclaimed-message.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../acting-account.ts'
 import type { Handlers } from '../../route.ts'
 import { lists } from '../answers.ts'
 import { pageOfAll, readPosition } from '../requests.ts'
@@ -16,7 +17,8 @@ export const scheduledHandlers = ({
   redis: Redis
   config: ListSettings
 }): Pick<Handlers<typeof messages>, 'scheduled'> => ({
-  async scheduled({ caller: { account }, query }) {
+  async scheduled({ caller, query }) {
+    const account = accountOf(caller)
     const { sender, since: sinceMs = 0, until: untilMs = Number.POSITIVE_INFINITY, limit, cursor } = query
     const all = await listSenders(redis, account)
     const senders = sender === undefined ? all : existingSenders(all, sender, account)

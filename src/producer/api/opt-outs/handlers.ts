@@ -10,12 +10,16 @@ import {
   removeOptOuts,
 } from '../../../people/opt-outs/opt-outs.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { isHere } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import { notFound } from '../../errors.ts'
+import type { Caller } from '../../route.ts'
 import { created, lists, says, shows } from '../answers.ts'
 import { collectRefused, readCsv } from '../csv-upload.ts'
 import { badCursor, download, found, makeOnce, streamed } from '../requests.ts'
 import { optOuts } from './routes.ts'
+
+const sourceOf = (caller: Caller): 'cli' | 'http' => (isHere(caller) ? 'cli' : 'http')
 
 /** The audit log holds no numbers. */
 const SOMEBODY = { target: 'a person' }
@@ -29,13 +33,14 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
 
     async add(call) {
       const { account } = call.caller
+      const source = sourceOf(call.caller)
       call.audit(SOMEBODY)
       const data = await makeOnce(redis, call, 'opt-out', {
         prepare: async () => ({ name: call.body.person, work: undefined }),
         async make(person) {
-          await addOptOuts(redis, account, [person], { source: 'http' })
+          await addOptOuts(redis, account, [person], { source })
           // Another request may have removed it within this moment.
-          const now = { person, source: 'http' as const, since: new Date().toISOString() }
+          const now = { person, source, since: new Date().toISOString() }
           return (await findOptOut(redis, account, person)) ?? now
         },
         async find(person) {
@@ -54,7 +59,7 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       const { account } = call.caller
       const report = collectRefused()
       const counts = await readCsv(call, call.query, (csv) =>
-        importOptOuts(redis, { account, csv, saidBy: 'http', report }),
+        importOptOuts(redis, { account, csv, saidBy: sourceOf(call.caller), report }),
       )
       call.audit({ detail: `${counts.imported} rows` })
       return shows('imported', { ...counts, refused_rows: report.rows })
@@ -67,9 +72,11 @@ export const optOutRoutes = ({ redis }: { redis: Redis }): Route[] =>
       return shows('opted out', found(await findOptOut(redis, account, person), 'The opt-out'))
     },
 
-    async remove({ caller: { account }, params: { person }, audit }) {
+    async remove({ caller, params: { person }, audit }) {
+      const { account } = caller
       audit(SOMEBODY)
-      if ((await removeOptOuts(redis, account, [person], { source: 'http' })) === 0) throw notFound('The opt-out')
+      if ((await removeOptOuts(redis, account, [person], { source: sourceOf(caller) })) === 0)
+        throw notFound('The opt-out')
       return says('may be written to')
     },
   })

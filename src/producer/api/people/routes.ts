@@ -13,7 +13,7 @@ const route = routesOf({
   shown: { person: '+447700900123' },
 })
 
-const personSchema = named('Person', {
+export const personSchema = named('Person', {
   person: z.string().describe('Digits, or the id.'),
   names: z.array(z.string()).describe('All numbers and user ids that are known to be theirs, this one among them.'),
   contact: z

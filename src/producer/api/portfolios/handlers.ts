@@ -9,6 +9,7 @@ import {
 } from '../../../portfolios/portfolios.ts'
 import { showPortfolio } from '../../../portfolios/usage.ts'
 import type { Redis } from '../../../redis/connect.ts'
+import { accountOf } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import type { ContextOf } from '../../route.ts'
 import { created, lists, says, shows } from '../answers.ts'
@@ -16,9 +17,16 @@ import { byId, makeOnceById, pageOfAll } from '../requests.ts'
 import { portfolios } from './routes.ts'
 
 export function portfolioRoutes({ redis }: { redis: Redis }): Route[] {
-  /** The portfolio of the path, if it is the caller's. */
-  const own = ({ params, caller }: Pick<ContextOf<typeof portfolios.show>, 'params' | 'caller'>) =>
-    existingPortfolio(redis, params.id, caller.account)
+  /** The portfolio of the path, if it is the caller's. Acts on it go to the audit log of its account. */
+  async function own({
+    params,
+    caller,
+    audit,
+  }: Pick<ContextOf<typeof portfolios.show>, 'params' | 'caller' | 'audit'>) {
+    const portfolio = await existingPortfolio(redis, params.id, accountOf(caller))
+    audit({ account: portfolio.account })
+    return portfolio
+  }
 
   return bind(portfolios)({
     async list({ caller, query }) {

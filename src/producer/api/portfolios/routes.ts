@@ -5,8 +5,11 @@ import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
 
-const route = routesOf({
-  access: { in: 'bearer', permission: 'admin' },
+const access = { in: 'bearer', permission: 'admin' } as const
+const route = routesOf({ access })
+/** A portfolio says whose it is. */
+const ofOne = routesOf({
+  access: { ...access, withoutAccount: true },
   params: z.object({ id: textIdField }),
   shown: { id: '1' },
 })
@@ -40,19 +43,19 @@ export const portfolios = {
     answers: made(portfolioDocumentSchema),
     examples: [{ body: { name: 'Shop Ltd', daily_limit: 10_000 }, says: 'created' }],
   }),
-  show: route.get('/admin/portfolios/:id', 'Shows a portfolio, and how much of its limit is used.', {
+  show: ofOne.get('/admin/portfolios/:id', 'Shows a portfolio, and how much of its limit is used.', {
     mcp: 'read',
     answers: one(portfolioDocumentSchema),
     examples: [{ says: 'portfolio' }],
   }),
-  change: route.patch('/admin/portfolios/:id', 'Changes the name, limit or reserve of a portfolio.', {
+  change: ofOne.patch('/admin/portfolios/:id', 'Changes the name, limit or reserve of a portfolio.', {
     details: 'In force within 2 s; people who are counted stay counted.',
     act: 'portfolio.change',
     body: changesOf(fields),
     answers: one(portfolioDocumentSchema),
     examples: [{ body: { daily_limit: 100_000 }, says: 'changed' }],
   }),
-  remove: route.delete('/admin/portfolios/:id', 'Removes a portfolio that no sender belongs to.', {
+  remove: ofOne.delete('/admin/portfolios/:id', 'Removes a portfolio that no sender belongs to.', {
     act: 'portfolio.remove',
     errors: { 409: ['portfolio_in_use'] },
     examples: [{ says: 'removed' }],

@@ -1,14 +1,13 @@
 // Senders of an account, and for operators of all.
 
 import { SenderTakenError } from '../../../accounts/add-sender.ts'
+import { findNamedSender } from '../../../accounts/named-senders.ts'
 import { isWabaOfOthers, listSenders, newSenderId } from '../../../accounts/senders.ts'
 import { type CheckDeps, checkSender } from '../../../admin/check-sender.ts'
 import {
   changeSender,
   dropSender,
-  existingSender,
   makeSender,
-  retainedSender,
   type SenderDeps,
   showSender,
   showSenders,
@@ -20,16 +19,19 @@ import { bind, type Route } from '../../bind.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller, ContextOf } from '../../route.ts'
 import { created, lists, says, shows } from '../answers.ts'
-import { byId, makeOnceById, pageOfAll } from '../requests.ts'
+import { byId, found, makeOnceById, pageOfAll } from '../requests.ts'
 import { senders } from './routes.ts'
 
 export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentionMs: number } }): Route[] {
   const { redis, config } = deps
 
   /** The sender of the path, if it is the caller's. Acts on it go to the audit log of its account. */
-  async function own({ params, caller, audit }: SenderCall, find = existingSender) {
-    const sender = await find(redis, params.id, accountOf(caller))
-    audit({ account: sender.account })
+  async function own({ params, caller, audit }: SenderCall, removedToo = false) {
+    const sender = found(
+      await findNamedSender(redis, params.id, { account: accountOf(caller), removedToo }),
+      'The sender',
+    )
+    audit({ account: sender.account, target: String(sender.id) })
     return sender
   }
 
@@ -80,7 +82,7 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
             rate: body.rate,
             honoursIdempotency: body.honours_idempotency,
             isDefault: body.default,
-          }).catch(refuseTaken),
+          }).catch((error: unknown) => refuseTaken(error, caller)),
         find: (id) => showSender(redis, id).catch(() => undefined),
       })
       call.audit({ target: String(data.id) })
@@ -104,13 +106,15 @@ export function senderRoutes(deps: SenderDeps & CheckDeps & { config: { retentio
       if (portfolio !== undefined) await putIntoPortfolio(redis, sender, portfolio)
       const settings = { name: name === null ? '' : name, rate, token, baseUrl, isDefault }
       const changes = { ...settings, followProvider, marketingRoute, strictPace, wabaId: waba === null ? '' : waba }
-      const data = await changeSender(deps, sender.id, changes).catch(refuseTaken)
+      const data = await changeSender(deps, sender.id, changes).catch((error: unknown) =>
+        refuseTaken(error, call.caller),
+      )
       call.audit({ detail: Object.keys(call.body).join(',') })
       return shows('changed', data)
     },
 
     async remove(call) {
-      await dropSender(deps, (await own(call, retainedSender)).id, config.retentionMs)
+      await dropSender(deps, (await own(call, true)).id, config.retentionMs)
       return says('removed')
     },
   })
@@ -120,10 +124,11 @@ type SenderCall = Pick<ContextOf<typeof senders.show>, 'params' | 'caller' | 'au
 
 const FIELDS = { number: 'number', name: 'name', phoneNumberId: 'phone_number_id' } as const
 
-/** Without revealing which account has it. */
-function refuseTaken(error: unknown): never {
+/** Which account has it, an operator alone learns. */
+function refuseTaken(error: unknown, caller: Caller): never {
   if (!(error instanceof SenderTakenError)) throw error
   const path = FIELDS[error.what]
-  const message = 'belongs to another sender'
+  const { id, account } = error.holder
+  const message = isOperator(caller) ? `belongs to sender ${id} of account ${account}` : 'belongs to another sender'
   throw new ApiError(409, 'sender_taken', `${path}: ${message}.`, { details: [{ path, message }] })
 }

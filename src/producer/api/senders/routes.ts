@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import {
+  DEFAULT_RATE,
   isSenderName,
   isServerAddress,
   MAX_RATE,
@@ -16,14 +17,15 @@ import {
 import { senderCheckSchema } from '../../../model/accounts/sender-check.ts'
 import { made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { changesOf, idField, idPageQuery, phoneField, textIdField } from '../fields.ts'
+import { changesOf, idField, idPageQuery, phoneField, senderField } from '../fields.ts'
 
 const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
-const route = routesOf({ access, params: z.object({ id: textIdField }), shown: { id: '1' } })
+const route = routesOf({ access, params: z.object({ id: senderField }), shown: { id: '1' } })
 
 const nameField = textUpTo(100)
   .trim()
   .refine((name) => isSenderName(name), 'expected a name with at least one letter')
+  .describe('What requests may call it besides its number.')
 const tokenField = textUpTo(4_096)
   .regex(TOKEN, 'expected printable characters without spaces')
   .describe('Token or api_key of the provider; it is sealed and never shown.')
@@ -54,12 +56,16 @@ const newSender = z
     phone_number_id: z
       .string()
       .regex(/^\d{1,30}$/, 'expected digits, as WhatsApp shows them')
-      .optional(),
+      .optional()
+      .describe('WhatsApp’s id of the number; required with cloud-api.'),
     waba_id: wabaField.optional(),
     name: nameField.optional(),
-    rate: rateField.default(80),
-    honours_idempotency: z.boolean().default(false),
-    default: z.boolean().default(false),
+    rate: rateField.default(DEFAULT_RATE),
+    honours_idempotency: z
+      .boolean()
+      .default(false)
+      .describe('The provider honours our Idempotency-Key, which makes a repeat safe; only with partner-api.'),
+    default: z.boolean().default(false).describe('Service messages of the account leave from it.'),
   })
   .superRefine(({ provider, phone_number_id: phoneNumberId = '', ...rest }, context) => {
     const { honours_idempotency: honoursIdempotency, waba_id: wabaId } = rest
@@ -76,10 +82,10 @@ const changes = changesOf({
   base_url: addressField,
   portfolio: idField.nullable().describe('Business portfolio of the account whose daily limit it shares; null: none.'),
   waba_id: wabaField.nullable(),
-  follow_provider: z.boolean(),
-  marketing_route: marketingRouteSchema,
+  follow_provider: z.boolean().describe('Its rate and limits follow WhatsApp’s reports.'),
+  marketing_route: marketingRouteSchema.describe('Where its marketing templates go, unless a campaign says otherwise.'),
   strict_pace: z.boolean().describe('Keep the rate also within every single second, which costs 1.2 % of it.'),
-  default: z.literal(true),
+  default: z.literal(true).describe('Service messages of the account leave from it from now on.'),
 })
 
 export const senders = {

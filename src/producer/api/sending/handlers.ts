@@ -7,6 +7,7 @@ import { type SendKind, sendKindOf, withOnlyValues } from '../../../messages/acc
 import { sentDocument } from '../../../messages/lookup/message-document.ts'
 import { findOwnMessage } from '../../../messages/lookup/own-message.ts'
 import type { ListSettings } from '../../../recipients/unclaimed-message.ts'
+import { isHere } from '../../acting-account.ts'
 import { bind, type Route } from '../../bind.ts'
 import { ignoredHeader } from '../../ignored-header.ts'
 import type { ContextOf } from '../../route.ts'
@@ -40,6 +41,7 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log; config: ListSetting
   return bind(sending)({
     async message(call) {
       const { caller, body, headers } = call
+      if (!isHere(caller)) call.audit('nothing')
       if ('messages' in body) {
         await call.assertRoom()
         return queued(await sendMany(call, { body: withOnlyValuesInEach(body), keyedAs: 'message' }))
@@ -50,6 +52,7 @@ export function sendingRoutes(deps: AcceptDeps & { log: Log; config: ListSetting
         ...{ unknownFields: 'refused', keyedAs: 'message', ...keyed({ headers }) },
       })
       const own = found(await findOwnMessage(deps.redis, account, id, Date.now(), deps.config), 'The message')
+      if (isHere(caller)) call.audit({ target: id })
       if ('inbound' in own) throw new Error(`${id} was received`)
       return { ...queued(await sentDocument(deps.redis, own.message, own.sender)), headers: warned(warning) }
     },

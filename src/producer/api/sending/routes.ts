@@ -71,6 +71,8 @@ export const sending = {
       'does not affect the others. Unknown fields are refused. A message leaves from the sender that it names, or from the ' +
       'default sender of the account; a template must name one.',
     takesRoom: 'handler',
+    // Of what is sent on the machine itself alone.
+    act: 'message.send',
     idempotent: true,
     headers,
     body: {

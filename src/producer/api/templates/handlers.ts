@@ -7,7 +7,7 @@ import { isoOrNull } from '../../../kernel/instant.ts'
 import { type Template, whyNotSendable } from '../../../model/templates/template.ts'
 import type { Redis } from '../../../redis/connect.ts'
 import { bind, type Route } from '../../bind.ts'
-import { notFound } from '../../errors.ts'
+import { ApiError, notFound } from '../../errors.ts'
 import { lists, says, shows } from '../answers.ts'
 import { templates } from './routes.ts'
 
@@ -16,7 +16,7 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
   async function named(account: number, name: string, language: string | undefined): Promise<Template[]> {
     const all = (await listTemplates(redis, account, { name })).map(({ template }) => template)
     const found = all.filter((each) => language === undefined || each.language === language)
-    if (found.length === 0) throw notFound('The template')
+    if (found.length === 0) throw all.length === 0 ? notFound('The template') : onlyIn(all, String(language))
     return found
   }
 
@@ -52,6 +52,12 @@ export function templateRoutes({ redis }: { redis: Redis }): Route[] {
       return says(`removed in ${languages.join(', ')}`)
     },
   })
+}
+
+/** The template has other languages than the one that was asked for. */
+function onlyIn(all: readonly Template[], language: string): ApiError {
+  const others = all.map((template) => template.language).join(', ')
+  return new ApiError(404, 'not_found', `The template does not exist in ${language}, but in ${others}.`)
 }
 
 function listed({ template, listing, quality, componentsChangedAt, notSendable }: ListedTemplate) {

@@ -116,6 +116,6 @@ export const webhookSecretRoutes = ({ redis, seal }: { redis: Redis; seal: Seal 
     async remove({ caller: { account }, params, query, audit }) {
       const removed = await removeWebhookSecrets(redis, account, params.name, query.all === 'true')
       if (removed === 0) audit('nothing')
-      return shows('removed', await countWebhookSecrets(redis, account))
+      return shows(removed === 0 ? 'nothing to remove' : 'removed', await countWebhookSecrets(redis, account))
     },
   })

@@ -104,7 +104,7 @@ export const webhookSecrets = {
     'Removes the older secret of this name within a second; with `all` every one.',
     {
       act: 'webhook.remove_secret',
-      query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
+      query: z.strictObject({ all: z.enum(['true', 'false']).optional().describe('The newest one too.') }),
       answers: one(countsSchema),
       examples: [{ says: 'removed' }],
     },
