@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { parseRecipient } from '../kernel/recipient.ts'
-import { FAMILIES } from '../producer/api/table.ts'
+import { FAMILIES, type Family, type FamilyId } from '../producer/api/table.ts'
 import { ApiError } from '../producer/errors.ts'
 import { operationId } from '../producer/operation-id.ts'
 import type { RouteSpec } from '../producer/route.ts'
@@ -37,9 +37,13 @@ const PAGE = 25
 const PAGE_MOST = 100
 
 /** All tools that are there for this door. Throws a CliFailure for a test number that is none. */
-export function toolsOf(door: Door, options: { account: string | undefined; testNumbers: readonly string[] }): Tool[] {
+export function toolsOf(
+  door: Door,
+  options: { account: string | undefined; testNumbers: readonly string[] },
+  families: readonly Family<FamilyId>[] = FAMILIES,
+): Tool[] {
   const reach = { door, account: options.account }
-  const marked = FAMILIES.flatMap(({ id: family, routes }) =>
+  const marked = families.flatMap(({ id: family, routes }) =>
     Object.entries<RouteSpec>(routes).flatMap(([name, spec]) =>
       spec.mcp === undefined ? [] : [toolOf(operationId(family, name), { family, spec }, reach)],
     ),

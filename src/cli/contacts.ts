@@ -15,7 +15,7 @@ const refusedRow = z.object({
   ...{ line: z.number(), reason: z.string() },
   ...{ name: z.string(), phone: z.string(), email: z.string() },
 })
-const refused = z.looseObject({ refused_rows: z.array(refusedRow) })
+const refused = z.looseObject({ refused: z.number(), refused_rows: z.array(refusedRow) })
 
 export const verbs: readonly RouteVerb[] = [
   routeVerb('contactBook', 'import', contacts.import, {
@@ -30,11 +30,11 @@ export const verbs: readonly RouteVerb[] = [
       ({ tag }) => [['Tag', `${tag.name} (${tag.id})`]],
     ),
     report(data: unknown) {
-      const rows = refused.parse(data).refused_rows
-      const lines = rows.map(({ line, reason, name, phone, email }) =>
-        csvLine([String(line), reason, name, phone, email]),
-      )
-      return lines.length === 0 ? [] : [csvLine(['line', 'reason', 'name', 'phone', 'email']), ...lines]
+      const { refused: count, refused_rows: rows } = refused.parse(data)
+      return {
+        ...{ count, header: csvLine(['line', 'reason', 'name', 'phone', 'email']) },
+        lines: rows.map(({ line, reason, name, phone, email }) => csvLine([String(line), reason, name, phone, email])),
+      }
     },
   }),
   routeVerb('contactBook', 'list', contacts.list, {

@@ -35,7 +35,10 @@ const nodeSchema = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   format: z.string().optional(),
   contentMediaType: z.string().optional(),
+  title: z.string().optional(),
   description: z.string().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
   enum: z.array(z.unknown()).optional(),
   const: z.unknown().optional(),
   default: z.unknown().optional(),
@@ -51,7 +54,7 @@ const nodeSchema = z.looseObject({
     return z.array(nodeSchema).optional()
   },
 })
-type Node = z.infer<typeof nodeSchema>
+export type Node = z.infer<typeof nodeSchema>
 
 /** The JSON schema of what is given to, or comes from, a schema; undefined for none. */
 export function nodeOf(schema: z.ZodType | undefined, io: 'input' | 'output'): Node | undefined {

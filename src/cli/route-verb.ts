@@ -20,8 +20,15 @@ import { attributeOf, wordOf } from './words.ts'
 
 type Given = Readonly<Record<string, unknown>>
 
+/** Rows that were refused: all of them counted, and the lines of those that are known, without the header. */
+export interface RefusedRows {
+  count: number
+  header: string
+  lines: readonly string[]
+}
+
 /** What a verb says of itself besides its route. */
-interface Said extends Typing {
+export interface Said extends Typing {
   /** `show`, where it is not the name of the route. */
   verb?: string
   /** It runs when the noun is used alone. */
@@ -30,8 +37,8 @@ interface Said extends Typing {
   summary?: string
   /** The field that takes several, separated by commas: the route is asked once for each. */
   each?: string
-  /** The rest of a command line that works, after the verb. */
-  example: string
+  /** The rest of a command line that works, after the verb, where it is not the first example of the route. */
+  example?: string
   /** The fields of a list, in the order of its columns; else the first that fit. */
   columns?: readonly string[]
   /** The sentence for an empty list. */
@@ -62,8 +69,8 @@ interface Said extends Typing {
   follows?: Followed
   /** The text of the answer, where it is more than a list or fields. */
   text?: (data: unknown) => string
-  /** The lines of a CSV file of what was refused in the file that went up, which is written beside it or where --report says. */
-  report?: (data: unknown) => readonly string[]
+  /** Of the file that went up how many rows were refused, and those that the answer has as CSV, for a file beside it or where --report says. */
+  report?: (data: unknown) => RefusedRows
   /** Why the command ends with 1 although it has an answer, which is printed first; undefined when it does not. */
   fails?: (data: unknown) => string | undefined
   /** The text of a column that is not the value of its field. */
@@ -82,6 +89,7 @@ export interface Question {
 }
 
 export interface RouteVerb extends Said, Address {
+  example: string
   usage: string
   summary: string
   options: readonly ShownOption[]
@@ -118,6 +126,7 @@ export function routeVerb(family: FamilyId, name: string, spec: RouteSpec, said:
       ...(said.orOne ? [`[${said.orOne.word}]`] : []),
     ].join(' '),
     summary: (said.summary ?? sentenceOf(spec.summary)) + settingsIn(inputs, said),
+    example: said.example ?? exampleOf(spec, inputs, said),
     options: [
       ...options.map((input) => shown(input, said)),
       ...flagsOf(said),
@@ -132,6 +141,27 @@ export function routeVerb(family: FamilyId, name: string, spec: RouteSpec, said:
     },
   }
 }
+
+/** The first example of a route as it is typed. */
+function exampleOf(spec: RouteSpec, inputs: readonly Input[], said: Said): string {
+  const [{ params = {}, query = {}, body = {} } = {}] = spec.examples
+  const fields = Object.entries({ ...query, ...body }).flatMap(([name, value]) => {
+    const input = inputs.find((each) => each.name === name)
+    if (input === undefined) return []
+    const text = Array.isArray(value) ? value.join(',') : value === null ? 'none' : String(value)
+    return [input.kind === 'flag' ? flagOf(input) : `${flagOf(input)} ${inShell(text)}`]
+  })
+  return [...Object.values(params).map(inShell), ...(needsAccount(spec, said) ? ['--account 1'] : []), ...fields].join(
+    ' ',
+  )
+}
+
+/** A word of a command line: quoted where a shell would take it for several. */
+const inShell = (word: string): string => (/^[\w.,:/@+-]+$/.test(word) ? word : `"${word}"`)
+
+/** Whether an operator has to name the account that it is about. */
+const needsAccount = ({ access }: RouteSpec, { across, account }: Said): boolean =>
+  access.in !== 'open' && !('withoutAccount' in access) && across === undefined && account === undefined
 
 /** What was typed, once for each word of the field that takes several. */
 function partsOf(given: Given, each: Input | undefined): readonly Given[] {
@@ -177,13 +207,11 @@ const shown = (input: Input, { stdin }: Said): ShownOption => ({
 const option = (flags: string, meaning: string): ShownOption => ({ flags, meaning, isRequired: false })
 
 /** Options that follow from what the route is. */
-function commonOptions(
-  { access, body, method, headers, answers }: RouteSpec,
-  typed: readonly Input[],
-  { asks, across, account, setting, body: fixed, writes, reads, report, each, follows }: Said,
-): ShownOption[] {
+function commonOptions(spec: RouteSpec, typed: readonly Input[], said: Said): ShownOption[] {
+  const { access, body, method, headers, answers } = spec
+  const { asks, across, account, setting, body: fixed, writes, reads, report, each, follows } = said
   const isKeyed = access.in !== 'open'
-  const isNeeded = isKeyed && !('withoutAccount' in access) && across === undefined
+  const isNeeded = needsAccount(spec, said)
   const hasBody = body.as === 'json' && [setting, fixed, reads, each].every((said) => said === undefined)
   return [
     ...(isKeyed && account === undefined

@@ -9,6 +9,7 @@ import { EVENT_TYPES } from '../model/events/event-schema.ts'
 import { ALIVE_FOR_MS } from '../redis/heartbeats.ts'
 import { CliFailure } from './failure.ts'
 import { clockTime, table } from './print.ts'
+import { resourceVerbs } from './resource-verbs.ts'
 import { type RouteVerb, routeVerb } from './route-verb.ts'
 import type { Address } from './typed-request.ts'
 
@@ -239,28 +240,17 @@ function keysOf(data: unknown): string {
 
 export const portfolioVerbs: Verbs = async () => {
   const { portfolios } = await import('../producer/api/portfolios/routes.ts')
-  return [
-    routeVerb('portfolios', 'create', portfolios.create, {
-      example: '--account 1 --name "Shop Ltd" --daily-limit 10000',
-      nullWord: 'none',
+  const nullWord = 'none'
+  return resourceVerbs('portfolios', portfolios, {
+    list: { nullWord, cells: { reserve_percent: ({ reserve_percent: share }) => `${String(share)} %` } },
+    create: {
+      nullWord,
       after: ({ id }) => `Next: put a sender into it, \`senders set <sender> portfolio ${id}\`.`,
-    }),
-    routeVerb('portfolios', 'list', portfolios.list, {
-      example: '--account 1',
-      nullWord: 'none',
-      columns: ['id', 'name', 'daily_limit', 'used', 'reserve_percent', 'held', 'free_at'],
-      cells: { reserve_percent: ({ reserve_percent: share }) => `${String(share)} %` },
-      none: 'No portfolio yet.',
-      pages: 'all',
-    }),
-    routeVerb('portfolios', 'show', portfolios.show, { nullWord: 'none', example: '1' }),
-    routeVerb('portfolios', 'change', portfolios.change, {
-      verb: 'set',
-      nullWord: 'none',
-      example: '1 --daily-limit 100000',
-    }),
-    routeVerb('portfolios', 'remove', portfolios.remove, { example: '1', asks: false }),
-  ]
+    },
+    show: { nullWord },
+    change: { verb: 'set', nullWord },
+    remove: { asks: false },
+  })
 }
 
 export const limitVerbs: Verbs = async () => {

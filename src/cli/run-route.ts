@@ -14,7 +14,7 @@ import { type Asked, type Came, type Door, doorTo, openDoor, serviceOf } from '.
 import { CliFailure, fileFailure } from './failure.ts'
 import { objectIn, readJson, readJsonObject, shownFile, writePrivate } from './files.ts'
 import { printable, printableJson } from './print.ts'
-import type { RouteVerb } from './route-verb.ts'
+import type { RefusedRows, RouteVerb } from './route-verb.ts'
 import type { Terminal } from './run-verb.ts'
 import { confirm, inSession, personHere, userName } from './session.ts'
 import { type Address, faultSentences, REPORT_SUFFIX, refuseUnsound, type TypedRequest } from './typed-request.ts'
@@ -168,7 +168,7 @@ async function askOnce(
   const whole = 'bytes' in came ? { status: 200, json: await readJsonOf(came.bytes) } : came
   const said = { ...whole, json: await filled(verb, whole.json, { ...asked, to, door }), after: request.after }
   const none = bringsNothing(said.json) ? await hintFor(verb, asked, door) : undefined
-  await report?.write(verb.report?.(dataIn(said.json)) ?? [], terminal)
+  await report?.write(verb.report?.(dataIn(said.json)), terminal)
   say({ ...said, none })
   const refused = refusedIn(said.json)
   if (refused > 0) throw new CliFailure(`Refused of the list: ${refused}.`)
@@ -233,11 +233,13 @@ async function openReport(file: string, typed: string | undefined) {
     throw fileFailure(path, error)
   }
   return {
-    async write(lines: readonly string[], { stderr }: Terminal): Promise<void> {
+    async write(refused: RefusedRows | undefined, { stderr }: Terminal): Promise<void> {
       await rm(path, { force: true })
-      if (lines.length === 0) return
-      await writePrivate(path, Readable.from(lines))
-      stderr.write(`Refused rows are in ${path}.\n`)
+      if (refused === undefined || refused.count === 0) return
+      const { count, header, lines } = refused
+      await writePrivate(path, Readable.from([header, ...lines]))
+      const which = count > lines.length ? `The first ${lines.length} of ${count} refused rows` : 'Refused rows'
+      stderr.write(`${which} are in ${path}.\n`)
     },
   }
 }

@@ -1,6 +1,6 @@
 // How much of a portfolio's daily limit is used, for people and for campaigns that are planned.
 import { z } from 'zod'
-import { campaignLimit, type PortfolioDocument } from '../model/portfolio.ts'
+import { campaignLimit } from '../model/portfolio.ts'
 import type { Redis } from '../redis/connect.ts'
 import { rulesKeys } from '../redis/keys.ts'
 import { defineScript } from '../redis/lua.ts'
@@ -41,7 +41,7 @@ export async function peopleAllowed(
 }
 
 /** The public form of a portfolio. */
-export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}): Promise<PortfolioDocument> {
+export async function showPortfolio(redis: Redis, portfolio: Portfolio, at: At = {}) {
   const { id, account, name, daily_limit, reserve_percent } = portfolio
   const [{ used, freeAtMs }, { count: held }] = await Promise.all([
     usage(redis, { id, dailyLimit: daily_limit, reservePercent: reserve_percent }, at),

@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/accounts/accounts.ts'
 import { findSender, setSenderProvider } from '../../src/accounts/senders.ts'
-import { portfolioDocumentSchema } from '../../src/model/portfolio.ts'
 import { cap, cappedUntil } from '../../src/portfolios/caps.ts'
 import { heldNow, keepHeldPlace, releaseHeldPlace } from '../../src/portfolios/held-places.ts'
 import {
@@ -19,6 +18,7 @@ import {
 import { type Ask, checkProviderRules, commitCount, type RuleVerdict, refundCount } from '../../src/portfolios/rules.ts'
 import { type RulesOwner, rulesOwnerOf } from '../../src/portfolios/rules-owner.ts'
 import { showPortfolio, usage } from '../../src/portfolios/usage.ts'
+import { portfolioDocumentSchema } from '../../src/producer/api/portfolios/routes.ts'
 import type { Redis } from '../../src/redis/connect.ts'
 import { type LaneRedis, startLaneRedis } from '../support/lane-redis.ts'
 import { keptOfPeople } from '../support/state/portfolios.ts'

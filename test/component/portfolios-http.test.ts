@@ -99,7 +99,7 @@ test('a portfolio is managed on the command line as well', async () => {
   )
   expect((await cli('portfolios', 'set', String(id), '--daily-limit', 'none', '--reserve-percent', '20')).code).toBe(0)
   const listed = await cli('portfolios', 'list', '--account', account)
-  expect(listed.stdout).toMatch(new RegExp(`^${id} +Shop +none +0 +20 %`, 'm'))
+  expect(listed.stdout).toMatch(new RegExp(`^${id} +${account} +Shop +none +20 % +0 +none +0$`, 'm'))
   expect(await cli('portfolios', 'remove', String(id))).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(lane),

@@ -23,7 +23,8 @@ export interface ShortExample extends Partial<Example> {
 
 type Optional = 'access' | 'forSenders' | 'alsoAt' | 'details' | 'takesRoom' | 'act' | 'mcp' | 'errors'
 
-interface Given extends Partial<Pick<RouteSpec, Optional | 'params' | 'query' | 'headers' | 'answers'>> {
+/** What a route has besides its method, path and sentence. */
+export interface Given extends Partial<Pick<RouteSpec, Optional | 'params' | 'query' | 'headers' | 'answers'>> {
   /** A schema is a JSON body. Without one, GET and DELETE take none and others an empty one that may be left out. */
   body?: BodyRule | z.ZodObject | z.ZodType<Record<string, unknown>>
   /** Takes the header Idempotency-Key. */

@@ -24,9 +24,9 @@ import { templates } from './templates/routes.ts'
 import { webhookSecrets, webhooks } from './webhooks/routes.ts'
 
 /** Routes of one feature, with its name and a sentence or two for the description. */
-interface Family {
+export interface Family<Id extends string = string> {
   /** With the name of a route this is the name of an operation, which generated clients have functions of. */
-  id: string
+  id: Id
   name: string
   about: string
   routes: Readonly<Record<string, RouteSpec>>

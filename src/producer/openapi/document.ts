@@ -7,7 +7,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi'
-import { DASHBOARD_PATH, FAMILIES } from '../api/table.ts'
+import { DASHBOARD_PATH, FAMILIES, type Family } from '../api/table.ts'
 import { errorExamples } from '../error-codes.ts'
 import { operationId } from '../operation-id.ts'
 import type { RouteSpec } from '../route.ts'
@@ -17,10 +17,10 @@ import { COMPONENTS, createNames, documentedPath, INTRODUCTION } from './shared-
 import { eventWebhooks, providerWebhooks } from './webhooks.ts'
 
 /** Makes the document for this version of the service. Takes some 100 ms: the build does it. */
-export function createDescription(version: string): oas31.OpenAPIObject {
+export function createDescription(version: string, families: readonly Family[] = FAMILIES): oas31.OpenAPIObject {
   const names = createNames()
   const paths: ZodOpenApiPathsObject = {}
-  for (const { spec, id, tag } of operations()) {
+  for (const { spec, id, tag } of operations(families)) {
     const path = documentedPath(spec.path)
     paths[path] = { ...paths[path], [spec.method]: operationOf(spec, { id, tag, names }) }
   }
@@ -35,7 +35,7 @@ export function createDescription(version: string): oas31.OpenAPIObject {
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/', description: 'The producer that serves this description.' }],
-      tags: FAMILIES.map(({ name, about }) => ({ name, description: about })),
+      tags: families.map(({ name, about }) => ({ name, description: about })),
       paths,
       webhooks: { ...providerWebhooks, ...eventWebhooks },
       components: { ...COMPONENTS, examples: examplesOfErrors() },
@@ -57,8 +57,8 @@ interface Operation {
 }
 
 /** Every route with the names of its operation and its family. */
-export const operations = (): Operation[] =>
-  FAMILIES.flatMap(({ id: family, name: tag, routes }) =>
+export const operations = (families: readonly Family[] = FAMILIES): Operation[] =>
+  families.flatMap(({ id: family, name: tag, routes }) =>
     Object.entries(routes).map(([name, spec]) => ({ spec, id: operationId(family, name), tag })),
   )
 

@@ -1,18 +1,19 @@
 // Business portfolios: the numbers that share one daily limit of people at WhatsApp, and how much of it is used.
 import type { SenderDocument as Sender } from '../../../../src/model/accounts/sender.ts'
-import type { PortfolioDocument as Portfolio } from '../../../../src/model/portfolio.ts'
+import type { PortfolioDocument as Portfolio } from '../../../../src/producer/api/portfolios/routes.ts'
 import { countText, shareText } from '../logic/numbers.ts'
-import { ask, thenNotify } from '../parts/form.tsx'
-import { bodyOf, fieldsOf } from '../parts/form-fields.ts'
 import { List, listAt } from '../parts/list.tsx'
 import { Empty, Page } from '../parts/page.tsx'
+import { changeOne, columnsOf, createOne, type Resource, removeOne } from '../parts/resource.tsx'
 import { Badge, Gauge, LaneLink, sentence, Until } from '../parts/text.tsx'
 import { useLoad } from '../state/hooks.ts'
-import { call, dataOf } from '../state/http.ts'
 import { loadSenders } from '../state/library.ts'
 
 const EVERY_MS = 5_000
-const ADDRESS = '/admin/portfolios'
+const PORTFOLIO: Resource<Portfolio> = {
+  ...{ family: 'portfolios', at: '/admin/portfolios', noun: 'portfolio' },
+  nameOf: ({ name }) => name,
+}
 
 /** The list, with buttons to create, change and remove. */
 export function Portfolios() {
@@ -27,7 +28,7 @@ export function Portfolios() {
       <List
         cards
         caption="Portfolios"
-        from={listAt<Portfolio>(ADDRESS)}
+        from={listAt<Portfolio>(PORTFOLIO.at)}
         every={EVERY_MS}
         keyOf={({ id }) => id}
         empty={
@@ -36,18 +37,24 @@ export function Portfolios() {
             into it on <a href="/console/senders">their page</a>.
           </Empty>
         }
-        columns={[
-          { title: 'Portfolio', head: true, text: ({ id, name }) => `${id} ${name}` },
-          { title: 'Used', cell: Used },
-          {
+        columns={columnsOf<Portfolio>('portfolios', {
+          id: false,
+          account: false,
+          daily_limit: false,
+          name: { title: 'Portfolio', head: true, text: ({ id, name }) => `${id} ${name}` },
+          reserve_percent: { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
+          used: { cell: Used },
+          free_at: {
             title: 'Campaigns',
             cell: MayWrite,
             note: ({ free_at }) => free_at !== null && <>next place {<Until at={free_at} />}</>,
           },
-          { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
-          { title: 'Held', count: ({ held }) => held, wide: true },
-          { title: 'Senders', cell: ({ id }) => <Members senders={senders.filter((each) => each.portfolio === id)} /> },
-        ]}
+          held: { count: ({ held }) => held, wide: true },
+          senders: {
+            title: 'Senders',
+            cell: ({ id }) => <Members senders={senders.filter((each) => each.portfolio === id)} />,
+          },
+        })}
         actions={(portfolio) => [
           ['Change', portfolio.name, () => changePortfolio(portfolio)],
           ['Remove', portfolio.name, () => removePortfolio(portfolio)],
@@ -90,37 +97,19 @@ const Members = ({ senders }: { senders: readonly Sender[] }) =>
   )
 
 const createPortfolio = (): void =>
-  ask({
-    title: 'Create a portfolio',
-    verb: 'Create the portfolio',
-    fields: fieldsOf('portfolios.create'),
-    act: async (values, headers) => {
-      const body = bodyOf('portfolios.create', values)
-      const { id } = await dataOf<Portfolio>('POST', ADDRESS, { body, headers })
-      return `Portfolio ${id} is created. Put senders into it on the page of senders.`
-    },
+  createOne(PORTFOLIO, {
+    done: ({ id }) => `Portfolio ${id} is created. Put senders into it on the page of senders.`,
   })
 
-const changePortfolio = (portfolio: Portfolio): void => {
-  const { id } = portfolio
-  ask({
-    title: `Change portfolio ${id}`,
-    verb: 'Change',
-    fields: fieldsOf('portfolios.change', portfolio),
+const changePortfolio = (portfolio: Portfolio): void =>
+  changeOne(PORTFOLIO, portfolio, {
     note: 'In force within two seconds. People who are counted stay counted.',
-    act: (values) => {
-      const body = bodyOf('portfolios.change', values)
-      return thenNotify(call('PATCH', `${ADDRESS}/${id}`, { body }), `Portfolio ${id} is changed.`)
-    },
   })
-}
 
 /** The server refuses this while senders belong to it. */
-const removePortfolio = ({ id, name }: Portfolio): void =>
-  ask({
-    title: `Remove portfolio ${id}`,
-    verb: 'Remove the portfolio',
-    danger: true,
-    text: sentence`This removes ${name} and its limit. It is refused as long as senders belong to it.`,
-    act: () => thenNotify(call('DELETE', `${ADDRESS}/${id}`), `Portfolio ${id} is removed.`),
-  })
+const removePortfolio = (portfolio: Portfolio): void =>
+  removeOne(
+    PORTFOLIO,
+    portfolio,
+    sentence`This removes ${portfolio.name} and its limit. It is refused as long as senders belong to it.`,
+  )

@@ -1,6 +1,6 @@
 // The senders, each a business number with its provider, rate and lane.
 import type { SenderDocument as Sender } from '../../../../src/model/accounts/sender.ts'
-import type { PortfolioDocument as Portfolio } from '../../../../src/model/portfolio.ts'
+import type { PortfolioDocument as Portfolio } from '../../../../src/producer/api/portfolios/routes.ts'
 import { ROUTES } from '../logic/draft.ts'
 import { nonEmpty } from '../parts/fields.tsx'
 import { ask, thenNotify } from '../parts/form.tsx'

@@ -1,16 +1,14 @@
-// What forms know of the bodies that they send. Made by scripts/console-forms.mjs.
+// What forms know of the bodies that they send, and lists of what they show. Made by scripts/console-forms.mjs.
 import type { FormField } from '../parts/form-fields.ts'
+import type { ListedField } from '../parts/resource.tsx'
 
 export const FORMS = {
-  'accounts.create': {
-    name: { kind: 'text', label: 'Name', help: 'Spaces at either end are removed.', required: true },
-  },
   'portfolios.create': {
     name: { kind: 'text', label: 'Name', help: 'Spaces at either end are removed.', required: true },
     daily_limit: {
       kind: 'number',
       label: 'Daily limit',
-      help: 'People in a moving 24 hours to whom its numbers may write first; null: no limit.',
+      help: 'People in a moving 24 hours to whom its numbers may write first; null: no limit, and nobody is counted.',
       mayBeNull: true,
       min: '1',
       max: '100000000',
@@ -30,7 +28,7 @@ export const FORMS = {
     daily_limit: {
       kind: 'number',
       label: 'Daily limit',
-      help: 'People in a moving 24 hours to whom its numbers may write first; null: no limit.',
+      help: 'People in a moving 24 hours to whom its numbers may write first; null: no limit, and nobody is counted.',
       mayBeNull: true,
       min: '1',
       max: '100000000',
@@ -45,26 +43,17 @@ export const FORMS = {
       step: '1',
     },
   },
-  'contactBook.create': {
-    phone: { kind: 'text', label: 'Phone', required: true },
-    name: { kind: 'text', label: 'Name' },
-    email: { kind: 'text', label: 'Email' },
-    tags: {
-      kind: 'list',
-      label: 'Tags',
-      help: 'Ids of all lists that the contact is in from then on.',
-      ofNumbers: true,
-    },
-  },
-  'contactBook.change': {
-    phone: { kind: 'text', label: 'Phone' },
-    name: { kind: 'text', label: 'Name', mayBeNull: true },
-    email: { kind: 'text', label: 'Email', mayBeNull: true },
-    tags: {
-      kind: 'list',
-      label: 'Tags',
-      help: 'Ids of all lists that the contact is in from then on.',
-      ofNumbers: true,
-    },
-  },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, FormField>>>>
+
+export const COLUMNS = {
+  portfolios: {
+    id: { title: 'Id', kind: 'number' },
+    account: { title: 'Account', kind: 'number' },
+    name: { title: 'Name', kind: 'text' },
+    daily_limit: { title: 'Daily limit', kind: 'number' },
+    reserve_percent: { title: 'Reserve percent', kind: 'number' },
+    used: { title: 'Used', kind: 'number' },
+    free_at: { title: 'Free at', kind: 'time' },
+    held: { title: 'Held', kind: 'number' },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, ListedField>>>>

@@ -1,8 +1,8 @@
 // Lists that several pages choose from: accounts, templates, contact lists, senders.
 import type { SenderDocument } from '../../../../src/model/accounts/sender.ts'
-import type { PortfolioDocument } from '../../../../src/model/portfolio.ts'
 import type { accounts } from '../../../../src/producer/api/accounts/routes.ts'
 import type { contacts } from '../../../../src/producer/api/contacts/routes.ts'
+import type { PortfolioDocument } from '../../../../src/producer/api/portfolios/routes.ts'
 import type { templates } from '../../../../src/producer/api/templates/routes.ts'
 import type { Template } from '../logic/template-slots.ts'
 import { call, type Data, dataOf, type Page } from './http.ts'

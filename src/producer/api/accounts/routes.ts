@@ -2,15 +2,10 @@
 import { z } from 'zod'
 import { LIMIT_SETTINGS, type LimitSetting, limitFields, limitSchema } from '../../../model/accounts/limits.ts'
 import { accountSettings } from '../../../model/accounts/settings.ts'
-import { bare, made, named, one, page } from '../answers.ts'
+import { bare, named } from '../answers.ts'
 import { routesOf } from '../define.ts'
-import { changesOf, idPageQuery, nameField, textIdField } from '../fields.ts'
-
-const route = routesOf({
-  access: { in: 'bearer', permission: 'operator', withoutAccount: true },
-  params: z.object({ id: textIdField }),
-  shown: { id: '1' },
-})
+import { changesOf, nameField, textIdField } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const settings = {
   contacts_shape: accountSettings.contacts_shape.unwrap(),
@@ -29,34 +24,32 @@ const settings = {
 /** Every setting, by its name on the command line: a limit of null is the installation's. */
 const accountSchema = named('Account', { id: z.int(), name: z.string(), ...settings })
 
+const account = resource({
+  noun: 'account',
+  at: '/admin/accounts',
+  params: z.object({ id: textIdField }),
+  shown: { id: '1' },
+  look: { in: 'bearer', permission: 'operator', withoutAccount: true },
+  document: accountSchema,
+  given: z.strictObject({ name: nameField(100) }),
+  changes: changesOf(settings, 'setting'),
+})
+
 export const accounts = {
-  list: route.get('/admin/accounts', 'Lists all accounts with their settings.', {
-    query: idPageQuery,
-    answers: page(accountSchema),
-  }),
-  create: route.post('/admin/accounts', 'Creates an account with the default settings.', {
-    act: 'account.create',
-    idempotent: true,
-    body: z.strictObject({ name: nameField(100) }),
-    answers: made(accountSchema),
+  list: account.list('Lists all accounts with their settings.', {}),
+  create: account.create('Creates an account with the default settings.', {
     examples: [{ body: { name: 'Corner shop' }, says: 'created' }],
   }),
-  show: route.get('/admin/accounts/:id', 'Shows an account with its settings.', {
-    answers: one(accountSchema),
-    examples: [{ says: 'account' }],
-  }),
-  change: route.patch('/admin/accounts/:id', 'Changes settings of an account, all that are given or none.', {
+  show: account.show('Shows an account with its settings.', {}),
+  change: account.change('Changes settings of an account, all that are given or none.', {
     details: 'A limit (`limit.…`) of 0 means none, and null that of the installation.',
     act: 'account.set',
-    body: changesOf(settings, 'setting'),
-    answers: one(accountSchema),
     examples: [{ body: { template_check: 'on' }, says: 'changed' }],
   }),
-  remove: route.delete('/admin/accounts/:id', 'Removes an account whose senders have nothing to do; takes about 2 s.', {
+  remove: account.remove('Removes an account whose senders have nothing to do; takes about 2 s.', {
     details:
       'Its keys end at once; senders, contacts, gallery, templates, endpoints and settings go. Messages and opt-outs are ' +
       'kept until the last message has ended, and then go too.',
-    act: 'account.remove',
     errors: { 409: ['sender_busy'] },
     examples: [{ params: { id: '9' }, says: 'removed' }],
   }),

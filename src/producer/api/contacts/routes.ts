@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { ApiError } from '../../errors.ts'
-import { made, named, one, page } from '../answers.ts'
+import { named, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import {
   changesOf,
@@ -20,6 +20,7 @@ import {
   REFUSED_SHOWN,
   textIdField,
 } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
 const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
@@ -61,16 +62,36 @@ const importedSchema = named('ImportedContacts', {
     .describe(`The first ${REFUSED_SHOWN} of them, to be corrected and imported again.`),
 })
 
+const contact = resource({
+  ...shared,
+  noun: 'contact',
+  at: '/contacts',
+  look: mayLook,
+  change: mayChange,
+  document: contactSchema,
+  given: z.strictObject({
+    phone: phoneField,
+    name: plainText(255).default(''),
+    email: emailField.default(''),
+    tags: tagsField.default([]),
+  }),
+  changes: changesOf({
+    phone: phoneField,
+    name: plainText(255).nullable(),
+    email: emailField.nullable(),
+    tags: tagsField,
+  }),
+  query: pageQuery(60).extend({
+    tag: textIdField.optional().describe('Id of a list.'),
+    q: textUpTo(100).trim().min(1).optional().describe('A part of a name, an email or a number.'),
+  }),
+})
+
 export const contacts = {
-  list: look.get('/contacts', 'Lists contacts of one list or of all, and searches them, a page at a time.', {
+  list: contact.list('Lists contacts of one list or of all, and searches them, a page at a time.', {
     details:
       'In the order they joined the list where `tag` is given, else in none. A page may be short and still not be the ' +
       'last: go on until `next` is null.',
-    query: pageQuery(60).extend({
-      tag: textIdField.optional().describe('Id of a list.'),
-      q: textUpTo(100).trim().min(1).optional().describe('A part of a name, an email or a number.'),
-    }),
-    answers: page(contactSchema),
     examples: [{ query: { tag: '1', limit: '1' } }],
   }),
   tags: look.get('/contacts/tags', 'Lists the contact lists (tags) of the account, the oldest first.', {
@@ -98,36 +119,16 @@ export const contacts = {
       },
     ],
   }),
-  create: change.post('/contacts', 'Creates a contact.', {
-    act: 'contact.create',
-    idempotent: true,
-    body: z.strictObject({
-      phone: phoneField,
-      name: plainText(255).default(''),
-      email: emailField.default(''),
-      tags: tagsField.default([]),
-    }),
-    answers: made(contactSchema),
+  create: contact.create('Creates a contact.', {
     errors: { 409: ['duplicate_phone', 'too_many_contacts'] },
     examples: [{ body: { phone: '+44 7700 900188', name: 'Ivy Example', tags: [1] }, says: 'created' }],
   }),
-  show: look.get('/contacts/:id', 'Shows a contact.', {
-    answers: one(contactSchema),
-    examples: [{ says: 'contact' }],
-  }),
-  change: change.patch('/contacts/:id', 'Changes the given fields of a contact; null removes a name or an email.', {
-    act: 'contact.change',
-    body: changesOf({
-      phone: phoneField,
-      name: plainText(255).nullable(),
-      email: emailField.nullable(),
-      tags: tagsField,
-    }),
-    answers: one(contactSchema),
+  show: contact.show('Shows a contact.', {}),
+  change: contact.change('Changes the given fields of a contact; null removes a name or an email.', {
     errors: { 409: ['duplicate_phone'] },
     examples: [{ body: { name: 'Ada Example' }, says: 'changed' }],
   }),
-  remove: change.delete('/contacts/:id', 'Deletes a contact from all lists; messages that were sent to it stay.', {
+  remove: contact.remove('Deletes a contact from all lists; messages that were sent to it stay.', {
     act: 'contact.delete',
     examples: [{ params: { id: '2' }, says: 'deleted' }],
   }),

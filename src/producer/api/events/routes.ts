@@ -6,11 +6,10 @@ import { EVENT_TYPES, eventSchema, eventTypeSchema } from '../../../model/events
 import { doneWith, made, one, page } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import { count, flagField, pageFields, pageQuery, timeField } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const access = { in: 'bearer', permission: 'events' } as const
 const route = routesOf({ access, params: z.object({ id: z.string() }), shown: { id: 'ep_5f0c2a7d9b1e4f6a8c' } })
-
-const ofAll = routesOf({ access: { ...access, withoutAccount: true } })
 
 const typesField = textUpTo(1_000)
   .transform((list) => list.split(',').map((type) => type.trim()))
@@ -77,6 +76,20 @@ export const deliveredEvent = {
   },
 }
 
+const endpoint = resource({
+  noun: 'endpoint',
+  at: '/event-endpoints',
+  params: z.object({ id: z.string() }),
+  shown: { id: 'ep_5f0c2a7d9b1e4f6a8c' },
+  look: access,
+  document: endpointSchema,
+  given: newEndpointFields,
+  changes: endpointChanges,
+  query: pageQuery(40).extend({
+    failing: flagField.meta({ description: 'Only those that do not accept events, or were turned off for that.' }),
+  }),
+})
+
 export const events = {
   pull: route.get(
     '/events',
@@ -93,11 +106,8 @@ export const events = {
       examples: [{ query: { limit: '1' }, data: [deliveredEvent], next: 'AQHg7ce0zjQAAQ' }],
     },
   ),
-  create: route.post('/event-endpoints', 'Creates an endpoint that gets all events from now on.', {
+  create: endpoint.create('Creates an endpoint that gets all events from now on.', {
     details: 'The answer holds the secret that deliveries are signed with.',
-    act: 'endpoint.create',
-    idempotent: true,
-    body: newEndpointFields,
     answers: made(withSecret),
     errors: { 400: ['unknown_sender'], 422: ['too_many_endpoints'] },
     examples: [
@@ -111,28 +121,16 @@ export const events = {
       },
     ],
   }),
-  list: ofAll.get('/event-endpoints', 'Lists the endpoints of the account.', {
+  list: endpoint.list('Lists the endpoints of the account.', {
+    access: { ...access, withoutAccount: true },
     details: 'An operator that names no account gets those of all.',
-    query: pageQuery(40).extend({
-      failing: flagField.meta({ description: 'Only those that do not accept events, or were turned off for that.' }),
-    }),
-    answers: page(endpointSchema),
   }),
-  show: route.get('/event-endpoints/:id', 'Shows an endpoint.', {
-    answers: one(endpointSchema),
-    examples: [{ says: 'endpoint' }],
-  }),
-  change: route.patch('/event-endpoints/:id', 'Changes an endpoint. Enabled again, it continues where it stopped.', {
-    act: 'endpoint.change',
-    body: endpointChanges,
-    answers: one(endpointSchema),
+  show: endpoint.show('Shows an endpoint.', {}),
+  change: endpoint.change('Changes an endpoint. Enabled again, it continues where it stopped.', {
     errors: { 400: ['unknown_sender'] },
     examples: [{ body: { enabled: false }, says: 'changed' }],
   }),
-  remove: route.delete('/event-endpoints/:id', 'Removes an endpoint and its waiting deliveries.', {
-    act: 'endpoint.remove',
-    examples: [{ says: 'removed' }],
-  }),
+  remove: endpoint.remove('Removes an endpoint and its waiting deliveries.', {}),
   rotate: route.post('/event-endpoints/:id/rotate-secret', 'Rotates the secret of an endpoint.', {
     details: 'Deliveries are signed with the old one as well for 24 hours.',
     act: 'endpoint.rotate_secret',

@@ -4,15 +4,10 @@ import { textUpTo } from '../../../kernel/bounded.ts'
 import { instantSchema } from '../../../kernel/instant.ts'
 import { networkSchema } from '../../../kernel/networks.ts'
 import { anyPermissionSchema, keyDocumentSchema, keyIdSchema } from '../../../model/accounts/permissions.ts'
-import { made, named, one, page } from '../answers.ts'
-import { orNothing, routesOf } from '../define.ts'
+import { made, named, one } from '../answers.ts'
+import { orNothing } from '../define.ts'
 import { idField, pageQuery, plainText } from '../fields.ts'
-
-const route = routesOf({
-  access: { in: 'bearer', permission: 'admin', withoutAccount: true },
-  params: z.object({ key: keyIdSchema }),
-  shown: { key: 'key_0f1e2d3c4b5a' },
-})
+import { resource } from '../resource.ts'
 
 /** Most senders or networks of one key. */
 const SCOPE_MAX = 100
@@ -53,28 +48,31 @@ const overlapSchema = z.strictObject({
     .describe('How long the old key stays good.'),
 })
 
+const key = resource({
+  noun: 'key',
+  at: '/admin/keys',
+  params: z.object({ key: keyIdSchema }),
+  shown: { key: 'key_0f1e2d3c4b5a' },
+  look: { in: 'bearer', permission: 'admin', withoutAccount: true },
+  document: keyDocumentSchema,
+  given: newKeySchema,
+  query: pageQuery(40),
+})
+
 export const keys = {
-  list: route.get('/admin/keys', 'Lists keys without their secrets, the oldest first.', {
+  list: key.list('Lists keys without their secrets, the oldest first.', {
     details: 'An operator that names no account gets the keys of the whole installation.',
-    query: pageQuery(40),
-    answers: page(keyDocumentSchema),
   }),
-  create: route.post('/admin/keys', 'Makes a key and shows it, for the only time.', {
+  create: key.create('Makes a key and shows it, for the only time.', {
     details:
       'Permissions, senders, addresses and expiry are bounded by those of the key that makes it. An operator that names ' +
       'no account makes one with the permission `operator`, of no account.',
-    act: 'key.create',
-    idempotent: true,
-    body: newKeySchema,
     answers: made(madeSchema),
     errors: { 409: ['too_many_keys'] },
     examples: [{ body: { name: 'order service', permissions: ['messages:send', 'messages:read'] }, says: 'created' }],
   }),
-  show: route.get('/admin/keys/:key', 'Shows a key without its secret, and on which days it was used.', {
-    answers: one(keyDocumentSchema),
-    examples: [{ says: 'key' }],
-  }),
-  revoke: route.delete('/admin/keys/:key', 'Revokes a key: it is refused everywhere within a second.', {
+  show: key.show('Shows a key without its secret, and on which days it was used.', {}),
+  revoke: key.remove('Revokes a key: it is refused everywhere within a second.', {
     details:
       'Only an operator can revoke the last key with `admin` of an account, and only the command line the last operator key.',
     act: 'key.revoke',
@@ -82,7 +80,7 @@ export const keys = {
     errors: { 409: ['last_admin_key'] },
     examples: [{ says: 'revoked' }],
   }),
-  rotate: route.post(
+  rotate: key.ofOne.post(
     '/admin/keys/:key/rotate',
     'Makes a key with the same rights; the old one stays good for the overlap.',
     {

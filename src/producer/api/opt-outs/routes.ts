@@ -1,7 +1,7 @@
 // Opt-outs: people who want no advertising.
 import { z } from 'zod'
 import { optOutSchema } from '../../../model/people/opt-out.ts'
-import { made, named, one, page } from '../answers.ts'
+import { named, one } from '../answers.ts'
 import { routesOf } from '../define.ts'
 import {
   count,
@@ -12,6 +12,7 @@ import {
   pageQuery,
   personField,
 } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const params = z.object({ person: listedPersonField })
 const shown = { person: '+447700900155' }
@@ -24,20 +25,24 @@ const importedSchema = named('ImportedOptOuts', {
   ...importedFields,
 })
 
+const optOut = resource({
+  ...{ noun: 'opt-out', at: '/opt-outs', params, shown },
+  look: { in: 'bearer', permission: 'contacts:read' },
+  change: { in: 'bearer', permission: 'contacts:write' },
+  document: optOutSchema,
+  given: z.strictObject({ person: personField }),
+  query: pageQuery(160),
+})
+
 export const optOuts = {
-  list: look.get('/opt-outs', 'Lists the people who want no advertising of the account, the latest first.', {
-    query: pageQuery(160),
-    answers: page(optOutSchema),
+  list: optOut.list('Lists the people who want no advertising of the account, the latest first.', {
     examples: [{ query: { limit: '1' } }],
   }),
-  add: change.post('/opt-outs', 'Records that a person wants no advertising.', {
+  add: optOut.create('Records that a person wants no advertising.', {
     details:
       'Campaigns skip them, and MARKETING templates to them end `cancelled` with the code `opted_out`. An earlier opt-out ' +
       'of the same person stays as it is.',
     act: 'person.opt_out',
-    idempotent: true,
-    body: z.strictObject({ person: personField }),
-    answers: made(optOutSchema),
     examples: [{ body: { person: '+44 7700 900155' }, says: 'opted out' }],
   }),
   import: change.post('/opt-outs/import', 'Imports opt-outs from a CSV file with the column `person` or `phone`.', {
@@ -60,18 +65,13 @@ export const optOuts = {
     details: 'The latest first.',
     answers: { 200: { contentTypes: ['text/csv'] } },
   }),
-  show: look.get('/opt-outs/:person', 'Shows since when a person wants no advertising, and by which source.', {
+  show: optOut.show('Shows since when a person wants no advertising, and by which source.', {
     mcp: 'read',
     details: '404 for a person who has not opted out.',
-    answers: one(optOutSchema),
     examples: [{ says: 'opted out' }],
   }),
-  remove: change.delete(
-    '/opt-outs/:person',
-    'Removes an opt-out: campaigns checked or sent from now on reach the person.',
-    {
-      act: 'person.opt_in',
-      examples: [{ says: 'may be written to' }],
-    },
-  ),
+  remove: optOut.remove('Removes an opt-out: campaigns checked or sent from now on reach the person.', {
+    act: 'person.opt_in',
+    examples: [{ says: 'may be written to' }],
+  }),
 }

@@ -15,12 +15,9 @@ import {
   TOKEN,
 } from '../../../model/accounts/sender.ts'
 import { senderCheckSchema } from '../../../model/accounts/sender-check.ts'
-import { made, one, page } from '../answers.ts'
-import { routesOf } from '../define.ts'
-import { changesOf, idField, idPageQuery, phoneField, senderField } from '../fields.ts'
-
-const access = { in: 'bearer', permission: 'admin', withoutAccount: true } as const
-const route = routesOf({ access, params: z.object({ id: senderField }), shown: { id: '1' } })
+import { one } from '../answers.ts'
+import { changesOf, idField, phoneField, senderField } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const nameField = textUpTo(100)
   .trim()
@@ -88,43 +85,40 @@ const changes = changesOf({
   default: z.literal(true).describe('Service messages of the account leave from it from now on.'),
 })
 
+const sender = resource({
+  noun: 'sender',
+  at: '/admin/senders',
+  params: z.object({ id: senderField }),
+  shown: { id: '1' },
+  look: { in: 'bearer', permission: 'admin', withoutAccount: true },
+  change: { in: 'bearer', permission: 'admin' },
+  namesAccount: true,
+  document: senderDocumentSchema,
+  given: newSender,
+  changes,
+  mcp: 'read',
+})
+
 export const senders = {
-  list: route.get('/admin/senders', 'Lists senders; for an operator that names no account, those of all.', {
-    mcp: 'read',
-    query: idPageQuery,
-    answers: page(senderDocumentSchema),
-  }),
-  create: route.post(
-    '/admin/senders',
-    'Adds a sender with its lane; the first one of an account becomes its default.',
-    {
-      access: { in: 'bearer', permission: 'admin' },
-      act: 'sender.create',
-      idempotent: true,
-      body: newSender,
-      answers: made(senderDocumentSchema),
-      errors: { 409: ['sender_taken'] },
-      examples: [
-        {
-          body: {
-            number: '+44 7700 900055',
-            provider: 'partner-api',
-            base_url: 'https://provider.example',
-            token: 'token-of-the-provider',
-            name: 'second shop',
-            rate: 20,
-          },
-          says: 'created',
+  list: sender.list('Lists senders; for an operator that names no account, those of all.', {}),
+  create: sender.create('Adds a sender with its lane; the first one of an account becomes its default.', {
+    errors: { 409: ['sender_taken'] },
+    examples: [
+      {
+        body: {
+          number: '+44 7700 900055',
+          provider: 'partner-api',
+          base_url: 'https://provider.example',
+          token: 'token-of-the-provider',
+          name: 'second shop',
+          rate: 20,
         },
-      ],
-    },
-  ),
-  show: route.get('/admin/senders/:id', 'Shows a sender, without its token.', {
-    mcp: 'read',
-    answers: one(senderDocumentSchema),
-    examples: [{ says: 'sender' }],
+        says: 'created',
+      },
+    ],
   }),
-  check: route.get('/admin/senders/:id/check', 'Checks a sender with WhatsApp, and reports what is missing.', {
+  show: sender.show('Shows a sender, without its token.', {}),
+  check: sender.ofOne.get('/admin/senders/:id/check', 'Checks a sender with WhatsApp, and reports what is missing.', {
     mcp: 'read',
     details:
       'Token, permissions, number, name, quality, throughput, limit, account, templates and webhooks, each in one sentence ' +
@@ -146,25 +140,16 @@ export const senders = {
       },
     ],
   }),
-  change: route.patch(
-    '/admin/senders/:id',
+  change: sender.change(
     'Changes name, rate, token, address, portfolio, account at WhatsApp or route of a sender, or makes it the default.',
     {
       details: 'In force within 2 s.',
-      act: 'sender.change',
-      body: changes,
-      answers: one(senderDocumentSchema),
       errors: { 400: ['not_supported_by_provider'], 409: ['sender_taken'] },
       examples: [{ body: { rate: 40 }, says: 'changed' }],
     },
   ),
-  remove: route.delete(
-    '/admin/senders/:id',
-    'Removes a sender that has nothing to do, and frees its number; takes about 2 s.',
-    {
-      act: 'sender.remove',
-      errors: { 409: ['sender_busy'] },
-      examples: [{ params: { id: '9' }, says: 'removed' }],
-    },
-  ),
+  remove: sender.remove('Removes a sender that has nothing to do, and frees its number; takes about 2 s.', {
+    errors: { 409: ['sender_busy'] },
+    examples: [{ params: { id: '9' }, says: 'removed' }],
+  }),
 }

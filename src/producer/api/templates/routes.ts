@@ -2,19 +2,18 @@
 import { z } from 'zod'
 import { textUpTo } from '../../../kernel/bounded.ts'
 import { templateSyncDocumentSchema } from '../../../model/templates/template-sync.ts'
-import { doneWith, named, one, page } from '../answers.ts'
+import { doneWith, named, one } from '../answers.ts'
 import { orNothing, routesOf } from '../define.ts'
 import { idempotencyHeaders, pageQuery } from '../fields.ts'
+import { resource } from '../resource.ts'
 
 const access = { in: 'bearer', permission: 'admin' } as const
 const params = z.object({ name: textUpTo(512) })
-const change = routesOf({ access, params, shown: { name: 'gift_note' } })
+const shown = { name: 'gift_note' }
+const change = routesOf({ access, params, shown })
 /** A key that sends templates, or reads what was sent, may read what they say. */
-const look = routesOf({
-  access: { ...access, also: ['messages:send', 'messages:read'] },
-  params,
-  shown: { name: 'gift_note' },
-})
+const mayLook = { ...access, also: ['messages:send', 'messages:read'] } as const
+const look = routesOf({ access: mayLook, params, shown })
 
 /** Most definitions of one import. */
 const IMPORT_MAX = 1_000
@@ -67,12 +66,17 @@ const synced = {
 }
 const nobodyYet = { ...synced, state: 'waiting', began_at: null, ended_at: null, listed: 0, added: 0, changed: 0 }
 
+const template = resource({
+  ...{ noun: 'template', at: '/admin/templates', params, shown },
+  look: mayLook,
+  change: access,
+  document: listedSchema,
+  query: pageQuery(600),
+  mcp: 'read',
+})
+
 export const templates = {
-  list: look.get('/admin/templates', "Lists the account's templates by name and language.", {
-    mcp: 'read',
-    query: pageQuery(600),
-    answers: page(listedSchema),
-  }),
+  list: template.list("Lists the account's templates by name and language.", {}),
   import: change.post(
     '/admin/templates',
     "Imports templates in WhatsApp's format, all or none, replacing older ones.",
@@ -123,14 +127,9 @@ export const templates = {
       examples: [{ says: 'template' }],
     },
   ),
-  remove: change.delete(
-    '/admin/templates/:name',
-    'Removes a template, in one language or in all; messages with it are then refused.',
-    {
-      details: 'One that WhatsApp still lists comes back with the next sync.',
-      act: 'template.remove',
-      query: language,
-      examples: [{ says: 'removed in en_US' }],
-    },
-  ),
+  remove: template.remove('Removes a template, in one language or in all; messages with it are then refused.', {
+    details: 'One that WhatsApp still lists comes back with the next sync.',
+    query: language,
+    examples: [{ says: 'removed in en_US' }],
+  }),
 }
