@@ -1,9 +1,10 @@
 // Writes the types and the operations of packages/client-python from the description of the interface, which the build makes of the
 // route table: `node scripts/python-client.mjs`. `-- --check` says whether they are out of date.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { prepareBuild, root, typed } from './prepare.mjs'
+import { argument, isKeyword, methodName, operationsOf, snake } from './python-names.mjs'
 
 /** The files of the package that are made, by name. */
 function pythonClient(description, callers) {
@@ -12,43 +13,6 @@ function pythonClient(description, callers) {
   return { 'operations.py': operationsFile(families), 'types.py': types.file() }
 }
 
-/** The operations by family: the name of an operation begins with that of its family, see operation-id.ts. */
-function operationsOf({ paths, tags }, callers) {
-  const others = new RegExp(`^(dashboard|${callers.join('|')})[A-Z]`)
-  // A stream without an end is nothing for a call.
-  const isEndless = ({ responses }) => responses[200]?.content?.['text/event-stream'] !== undefined
-  const isCalled = (operation) => !others.test(operation.operationId) && !isEndless(operation)
-  const all = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).flatMap(([method, operation]) =>
-      isCalled(operation) ? [{ path, method, ...operation }] : [],
-    ),
-  )
-  return tags.flatMap(({ name, description }) => {
-    const own = all.filter((each) => each.tags[0] === name)
-    if (own.length === 0) return []
-    const family = commonPrefix(own.map(({ operationId }) => operationId))
-    return [{ family, about: description, operations: own }]
-  })
-}
-
-/** What all names begin with, up to a capital letter: `messages` of `messagesList` and `messagesShow`. */
-function commonPrefix(names) {
-  const words = names.map((name) => name.match(/^[a-z]+|[A-Z][a-z0-9]*/g))
-  const [first] = words
-  const most = Math.min(...words.map(({ length }) => length - 1))
-  let length = 0
-  while (length < most && words.every((each) => each[length] === first[length])) length += 1
-  return first.slice(0, Math.max(1, length)).join('')
-}
-
-const KEYWORDS = new Set(
-  'False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield'.split(
-    ' ',
-  ),
-)
-const snake = (name) =>
-  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll(/[^a-zA-Z0-9]+/g, '_')
-const argument = (name) => (KEYWORDS.has(snake(name)) ? `${snake(name)}_` : snake(name))
 const pascal = (name) =>
   name
     .split(/[^a-zA-Z0-9]+/)
@@ -147,7 +111,7 @@ function createTypes({ schemas }) {
       const type = typeOf(schema, `${id}${pascal(name)}`)
       return { name, type: required.includes(name) ? type : `t.NotRequired[${type}]`, about: schema.description }
     })
-    const isPlain = fields.every(({ name }) => /^[a-zA-Z_]\w*$/.test(name) && !KEYWORDS.has(name))
+    const isPlain = fields.every(({ name }) => /^[a-zA-Z_]\w*$/.test(name) && !isKeyword(name))
     if (!isPlain || fields.length === 0) {
       const lines = fields.map(({ name, type }) => `        ${quoted(name)}: ${quotedType(type)},\n`)
       return `${id} = t.TypedDict(\n    ${quoted(id)},\n    {\n${lines.join('')}    },\n)`
@@ -200,7 +164,7 @@ function methodsOf(family, operation, types) {
     description,
     security = [],
   } = operation
-  const name = argument(snake(operationId.slice(family.length)).replace(/^_/, '')) || 'call'
+  const name = methodName(family, operationId)
   const own = parameters.filter(({ $ref }) => $ref === undefined)
   const pathParams = own.filter(({ in: where }) => where === 'path')
   const query = own.filter(({ in: where }) => where === 'query')
@@ -343,7 +307,11 @@ const stale = Object.entries(pythonClient(JSON.parse(published.document.text), C
         return false
       }
     })()
-    if (!isSame && !check) writeFileSync(path, text)
+    if (!isSame && !check) {
+      // Whole at any moment: somebody may be importing it.
+      writeFileSync(`${path}.${process.pid}`, text)
+      renameSync(`${path}.${process.pid}`, path)
+    }
     return !isSame
   },
 )

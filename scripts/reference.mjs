@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'
+import { createSnippets } from './snippets.mjs'
 import { waysFaults, waysText } from './ways.mjs'
 
 const END = '<!-- end -->'
@@ -27,8 +28,9 @@ export async function writeReference({ isDry = false } = {}) {
     [WAYS_PAGE, (page) => fill(page, 'ways', waysText(page))],
   ])
   const description = createDescription('0.0.0')
+  const tabsOf = await createSnippets(load, description)
   for (const name of readdirSync(join(root, 'docs/reference/http'))) {
-    made.set(`docs/reference/http/${name}`, (page) => fillOperations(page, description))
+    made.set(`docs/reference/http/${name}`, (page) => fillOperations(page, description, tabsOf))
   }
   const changed = []
   for (const [path, renew] of made) {
@@ -134,7 +136,7 @@ function verbOf(verb, name) {
     .map(({ flags, description }) => [`\`${flags}\``, description])
   return [
     `### ${name}`,
-    `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}${isRemote ? '' : ' Needs Redis.'}`,
+    `\`${name}${values.join('')}\`: ${plain(sentence(verb.description()))}${isRemote || name.startsWith('completion ') ? '' : ' Needs Redis.'}`,
     tableOf(['Option', 'Meaning'], options),
   ]
     .filter((part) => part !== '')
@@ -151,7 +153,7 @@ const sentence = (text) => {
 // Addresses
 
 /** A page of docs/reference/http with the table's part under each heading that is an address. */
-function fillOperations(page, description) {
+function fillOperations(page, description, tabsOf) {
   const common = commonCodes(description)
   // Where an answer of each shape was shown first on this page.
   const shown = new Map(jsonBlocks(withoutMade(page)).map((value) => [shapeOf(value), 'above']))
@@ -163,7 +165,7 @@ function fillOperations(page, description) {
     const byHand = withoutMade(section)
       .replace(/^## .*\n/, '')
       .trim()
-    const content = operationOf(operation, { description, byHand, common, shown, address })
+    const content = operationOf(operation, { description, byHand, common, shown, address, tabs: tabsOf(address) })
     return `## ${address}\n\n${marker(address)}\n\n${content}\n\n${END}\n\n${byHand === '' ? '' : `${byHand}\n\n`}`
   })
   return `${sections.join('').trimEnd()}\n`
@@ -184,7 +186,7 @@ function shapeOf(value) {
 }
 
 /** The table's part on one address, without what the section has `byHand` already. */
-function operationOf(operation, { description, byHand, common, shown, address }) {
+function operationOf(operation, { description, byHand, common, shown, address, tabs }) {
   const resolve = (value) =>
     value?.$ref === undefined
       ? value
@@ -219,11 +221,13 @@ function operationOf(operation, { description, byHand, common, shown, address })
     json && !hasFields
       ? tableOf(['Field', 'Type', 'Required', 'Notes'], fieldRows(json.schema, resolve).slice(0, FIELDS_MAX))
       : '',
-    ...(json && !hasJson
-      ? valuesOf(json, resolve)
-          .slice(0, 1)
-          .map((example) => jsonOf('Request', example))
-      : []),
+    tabs ||
+      (json && !hasJson
+        ? valuesOf(json, resolve)
+            .slice(0, 1)
+            .map((example) => jsonOf('Request', example))
+            .join('')
+        : ''),
     ...good.flatMap(answerOf),
     errorsOf(answers, common),
   ]

@@ -64,6 +64,13 @@ function unlinkOutside(md) {
   })
 }
 
+/** Blocks between these comments, which readers of the plain page do not see, are tabs. */
+function tabs(md) {
+  md.core.ruler.before('normalize', 'tabs', (state) => {
+    state.src = state.src.replaceAll('<!-- tabs -->', '::: code-group').replaceAll('<!-- end of tabs -->', ':::')
+  })
+}
+
 const title = 'Laneway'
 const description = 'A self-hosted dispatcher for WhatsApp messages'
 
@@ -76,7 +83,10 @@ export default {
     // `{id}` in a heading is a part of an address, not an attribute.
     attrs: { disable: true },
     anchor: { slugify },
-    config: unlinkOutside,
+    config: (md) => {
+      unlinkOutside(md)
+      tabs(md)
+    },
   },
   themeConfig: {
     search: { provider: 'local' },

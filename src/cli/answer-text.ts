@@ -15,7 +15,7 @@ const bodySchema = z.looseObject({
 const record = z.record(z.string(), z.unknown())
 
 /** Columns of a list whose verb names none. */
-const COLUMNS_MOST = 8
+const COLUMNS_MOST = 12
 
 /** The text of an answer in JSON. */
 export function answerText(verb: RouteVerb, status: number, answer: unknown): string {

@@ -76,6 +76,22 @@ const servedSchema = z.object({
   keyFile: z.string().optional(),
 })
 
+/** A script for each shell. */
+async function completions(): Promise<Loaded> {
+  const { completionScript, SHELLS } = await import('./completion.ts')
+  const verbs = SHELLS.map(
+    (shell): OwnVerb => ({
+      usage: shell,
+      summary: `print the script for ${shell}`,
+      example: '',
+      options: [],
+      serve: async (_typed, terminal) =>
+        void terminal.stdout.write(completionScript(await createProgram(terminal), shell)),
+    }),
+  )
+  return { verbs }
+}
+
 const NOUNS: Readonly<Record<string, Noun>> = {
   accounts: {
     summary: 'the owners of keys, senders, templates and contacts',
@@ -162,6 +178,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     load: routes(({ descriptionVerbs }) => descriptionVerbs),
   },
   mcp: { summary: 'tools for agents, over standard input and output', load: async () => ({ verbs: [AGENTS] }) },
+  completion: { summary: 'have a shell complete nouns, verbs and options', load: completions },
   top: { summary: 'lanes and campaigns live, with keys to pause and resume', load: () => import('./top.ts') },
 }
 
@@ -202,6 +219,17 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
     terminal.stderr.write(`error: ${known.sentence.split('\n').map(printable).join('\n')}\n`)
     return known.exitCode
   }
+}
+
+/** All verbs that are routes, by the words that are typed for them: `events endpoints list`. */
+export async function routeVerbs(): Promise<Map<string, RouteVerb>> {
+  const all = new Map<string, RouteVerb>()
+  for (const [noun, { load }] of Object.entries(NOUNS)) {
+    for (const verb of (await load()).verbs) {
+      if ('spec' in verb) all.set(`${noun} ${verb.usage.replace(/ [<[].*$/, '')}`, verb)
+    }
+  }
+  return all
 }
 
 /** The program, with the verbs of the nouns among these words, or of all nouns. */

@@ -5,6 +5,7 @@ import type { RouteSpec } from '../producer/route.ts'
 import type { Asked, Door } from './doors.ts'
 import type { Followed } from './follow.ts'
 import { flagOf, type Input, inputsOf } from './inputs.ts'
+import { exampleLine } from './route-example.ts'
 import {
   ACCOUNT_ARGUMENT,
   type Address,
@@ -90,6 +91,8 @@ export interface Question {
 
 export interface RouteVerb extends Said, Address {
   example: string
+  /** The first example of the route as it is typed after the verb, where a service is asked with a key. */
+  exampleWithKey: string | undefined
   usage: string
   summary: string
   options: readonly ShownOption[]
@@ -117,6 +120,8 @@ export function routeVerb(family: FamilyId, name: string, spec: RouteSpec, said:
     ...(said.setting ? ['setting', 'value'] : []),
     ...(spec.body.as === 'stream' || said.writes === 'file' || said.reads === 'body' ? [FILE_ARGUMENT] : []),
   ]
+  const lineOf = (account?: string): string | undefined =>
+    exampleLine({ spec, inputs, typing: said }, spec.examples[0] ?? { status: 200 }, account)
   return {
     ...said,
     ...{ family, spec },
@@ -126,7 +131,8 @@ export function routeVerb(family: FamilyId, name: string, spec: RouteSpec, said:
       ...(said.orOne ? [`[${said.orOne.word}]`] : []),
     ].join(' '),
     summary: (said.summary ?? sentenceOf(spec.summary)) + settingsIn(inputs, said),
-    example: said.example ?? exampleOf(spec, inputs, said),
+    example: said.example ?? lineOf(needsAccount(spec, said) ? '1' : undefined) ?? '',
+    exampleWithKey: lineOf(),
     options: [
       ...options.map((input) => shown(input, said)),
       ...flagsOf(said),
@@ -141,23 +147,6 @@ export function routeVerb(family: FamilyId, name: string, spec: RouteSpec, said:
     },
   }
 }
-
-/** The first example of a route as it is typed. */
-function exampleOf(spec: RouteSpec, inputs: readonly Input[], said: Said): string {
-  const [{ params = {}, query = {}, body = {} } = {}] = spec.examples
-  const fields = Object.entries({ ...query, ...body }).flatMap(([name, value]) => {
-    const input = inputs.find((each) => each.name === name)
-    if (input === undefined) return []
-    const text = Array.isArray(value) ? value.join(',') : value === null ? 'none' : String(value)
-    return [input.kind === 'flag' ? flagOf(input) : `${flagOf(input)} ${inShell(text)}`]
-  })
-  return [...Object.values(params).map(inShell), ...(needsAccount(spec, said) ? ['--account 1'] : []), ...fields].join(
-    ' ',
-  )
-}
-
-/** A word of a command line: quoted where a shell would take it for several. */
-const inShell = (word: string): string => (/^[\w.,:/@+-]+$/.test(word) ? word : `"${word}"`)
 
 /** Whether an operator has to name the account that it is about. */
 const needsAccount = ({ access }: RouteSpec, { across, account }: Said): boolean =>

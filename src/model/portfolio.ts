@@ -1,4 +1,5 @@
 // A business portfolio: WhatsApp counts the people to whom its numbers write first, all numbers together. Pure.
+
 /** Default share of the budget that is reserved for transactional messages (%). */
 export const RESERVE_PERCENT = 10
 

@@ -124,6 +124,7 @@ describe('help', () => {
       'metrics',
       'openapi',
       'mcp',
+      'completion',
       'top',
     ])
     for (const noun of nouns) {

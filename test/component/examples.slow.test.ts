@@ -270,7 +270,7 @@ function send(spec: RouteSpec, example: Example, prepared: Prepared): Promise<Re
   const asked = query === undefined ? '' : `?${new URLSearchParams(query)}`
   const inBody = spec.access.in === 'api_key' ? { api_key: world.key } : {}
   const shown = prepared.body ?? example.body
-  const json = shown === undefined ? undefined : JSON.stringify({ ...inBody, ...shown })
+  const json = shown === undefined || form !== undefined ? undefined : JSON.stringify({ ...inBody, ...shown })
   const body = form ?? example.text ?? json
   return apiClient(url, spec.access.in === 'bearer' ? keyFor(spec) : undefined).open(`${path}${asked}`, {
     method: spec.method.toUpperCase(),

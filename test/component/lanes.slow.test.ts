@@ -175,7 +175,8 @@ test.concurrent('a refused sender stops its lane with the reason, and keeps its 
   const admin = await tenant.apiWith('admin')
   expect((await admin.post(`/admin/lanes/${tenant.cloudLane}/resume`, {})).status).toBe(200)
   const resumed = await runCli(['lanes', 'resume', String(tenant.partnerLane)], { REDIS_URL: service.server.url })
-  expect(resumed.stdout).toBe(`Lane ${tenant.partnerLane} is resumed; 2 messages wait.\n`)
+  // As it answers some may be on their way.
+  expect(resumed.stdout).toMatch(new RegExp(`^Lane ${tenant.partnerLane} is resumed; (0|1|2) messages? waits?\\.\n$`))
   for (const id of [refused, waiting]) await reaches(service, tenant, id, 'read')
   expect((await recipientsInOrder()).filter((to) => to === '491700003301')).toHaveLength(1)
   await queues.close()

@@ -44,7 +44,8 @@ let strict: Tenant
 let lenient: Tenant
 const keys = new Map<string, Promise<string>>()
 beforeAll(async () => {
-  service = await startService({ worker: false })
+  // A move of files waits that long for a worker, and there is none.
+  service = await startService({ worker: false, env: { LANEWAY_BULK_MOVE_WAIT_SECONDS: '1' } })
   strict = await service.addTenant()
   lenient = await service.addTenant()
   await setAccountSettings(service.redis, lenient.account, { unknown_fields: 'ignore' })

@@ -9,7 +9,7 @@ import { removeHeartbeat, sendHeartbeat } from '../../src/redis/heartbeats.ts'
 import { LANE_STATES, type LaneState } from '../../src/telemetry/lane-state.ts'
 import type { SnapshotLane } from '../../src/telemetry/snapshot.ts'
 import { accessibilityFaults } from '../support/browser.ts'
-import { runCli } from '../support/cli.ts'
+import { documentIn, runCli } from '../support/cli.ts'
 import { withConsoleTab } from '../support/console-tab.ts'
 import { textAt } from '../support/console-world.ts'
 import { workersHeardOf } from '../support/state/accounts.ts'
@@ -23,7 +23,7 @@ const lanesSchema = z.array(z.looseObject({ lane: z.number(), waiting: z.number(
 async function cli(...words: string[]): Promise<unknown> {
   const { code, stdout, stderr } = await runCli([...words, '--json'], { REDIS_URL: tab.world.demo.redis_url })
   expect(code, stderr).toBe(0)
-  return JSON.parse(stdout)
+  return documentIn(stdout)
 }
 
 test('the number of waiting messages is the same on the overview, the lanes page, over HTTP and on the command line', async () => {

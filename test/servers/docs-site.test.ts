@@ -13,6 +13,8 @@ test('every page of docs/ is built and searchable', () => {
   )
   expect(missing.map(({ path }) => path)).toEqual([])
   expect(readFileSync('docs/.vitepress/dist/index.html', 'utf8')).toContain('VPNavBarSearch')
+  // The ways to make one request are tabs.
+  expect(readFileSync('docs/.vitepress/dist/reference/http/portfolios.html', 'utf8')).toContain('vp-code-group')
   // Programs read the Markdown, and find it by one list with a sentence about each page.
   const list = readFileSync('docs/.vitepress/dist/llms.txt', 'utf8')
   const listed = [...list.matchAll(/^- \[(.+?)\]\((.+?)\)(?:: (.*))?$/gm)]

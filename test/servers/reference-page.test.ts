@@ -29,7 +29,9 @@ test('the page opens without a request to another host, and its policy blocks no
 test('the search finds opt-outs, and a section is loaded when it is opened', async () => {
   const { page, faults } = await openTab(browser, service.url)
   await page.goto('/docs')
-  const campaigns = page.getByText('Lists the account’s campaigns, the latest first.')
+  const campaigns = page.getByText(
+    'Lists campaigns, the latest first; for an operator that names no account, those of all.',
+  )
   await campaigns.first().waitFor()
   await page.locator('#nav-bar-search').fill('opt-out')
   await campaigns.first().waitFor({ state: 'hidden' })

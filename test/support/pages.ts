@@ -18,7 +18,7 @@ export interface Page {
   anchors: string[]
 }
 
-const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm
+const FENCE = /^```(\w*)(?: \[.*\])?\n([\s\S]*?)^```$/gm
 
 /** README, changelog and everything under docs/. */
 export function readPages(): Page[] {

@@ -8,7 +8,6 @@ import { toolsOf } from '../../src/cli/agent-tools.ts'
 import { answerText } from '../../src/cli/answer-text.ts'
 import { columnsOf, controlsOf } from '../../src/cli/form-fields.ts'
 import { resourceVerbs } from '../../src/cli/resource-verbs.ts'
-import { attributeOf } from '../../src/cli/words.ts'
 import { nameField, textIdField } from '../../src/producer/api/fields.ts'
 import { resource, shapeOf } from '../../src/producer/api/resource.ts'
 import { createDescription } from '../../src/producer/openapi/document.ts'
@@ -84,7 +83,6 @@ describe('a field that is said once is', () => {
     const command = new Command().exitOverride()
     for (const { flags } of create.options) command.option(flags)
     const typed = command.parse(create.example.split(' '), { from: 'user' }).opts()
-    expect(attributeOf('shade')).toBe('shade')
     expect(create.prepare(typed)[0]).toMatchObject({ account: '1', body: { name: 'Poems', shade: 'dark' } })
     const data = [{ id: 1, name: 'Poems', shade: 'dark', books: 7 }]
     expect(answerText(verbOf('list'), 200, { status: true, data, next: null }).split('\n')).toEqual([

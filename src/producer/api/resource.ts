@@ -1,4 +1,4 @@
-// A resource: a thing that an account has several of, such as portfolios. Its fields are said once (`shapeOf`), and its usual routes follow
+// A resource: a thing that an account has several of, such as portfolios. Its fields are declared once (`shapeOf`), and its usual routes follow
 // from them: list, create, show, change, remove. From these follows all that is made of the table: checks, the description, acts of the
 // audit log, verbs, forms and tables, calls of the clients, tools of agents. A route of it that is not usual is built by `ofOne`.
 import { z } from 'zod'
@@ -56,7 +56,7 @@ export function resource<
   at,
   look,
   change = look,
-  namesAccount,
+  knowsItsAccount,
   mcp,
   params,
   shown,
@@ -73,8 +73,8 @@ export function resource<
   /** Who may look at it, and who may change it, if they are others. */
   look: Access
   change?: Access
-  /** One says whose it is: an operator need not name the account for it. */
-  namesAccount?: true
+  /** Each says whose it is: an operator need not name the account. */
+  knowsItsAccount?: true
   /** Its schemas, mostly from `shapeOf`. */
   document: D
   given?: G
@@ -85,7 +85,7 @@ export function resource<
   mcp?: 'read'
 }) {
   const ofWhom = (access: Access): Access =>
-    namesAccount && access.in === 'bearer' ? { ...access, withoutAccount: true } : access
+    knowsItsAccount && access.in === 'bearer' ? { ...access, withoutAccount: true } : access
   const ofOne = routesOf({ access: ofWhom(change), shown, params })
   const oneForLooks = routesOf({ access: ofWhom(look), shown, params })
   const path = `${at}/:${Object.keys(params.shape).at(-1)}`

@@ -12,7 +12,7 @@ import { loadSenders } from '../state/library.ts'
 const EVERY_MS = 5_000
 const PORTFOLIO: Resource<Portfolio> = {
   ...{ family: 'portfolios', at: '/admin/portfolios', noun: 'portfolio' },
-  nameOf: ({ name }) => name,
+  nameOf: ({ id, name }) => `portfolio ${id} ${name}`,
 }
 
 /** The list, with buttons to create, change and remove. */
@@ -42,13 +42,13 @@ export function Portfolios() {
           account: false,
           daily_limit: false,
           name: { title: 'Portfolio', head: true, text: ({ id, name }) => `${id} ${name}` },
-          reserve_percent: { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
           used: { cell: Used },
           free_at: {
             title: 'Campaigns',
             cell: MayWrite,
             note: ({ free_at }) => free_at !== null && <>next place {<Until at={free_at} />}</>,
           },
+          reserve_percent: { title: 'Reserve', number: true, cell: ({ reserve_percent }) => `${reserve_percent} %` },
           held: { count: ({ held }) => held, wide: true },
           senders: {
             title: 'Senders',

@@ -26,25 +26,28 @@ export interface Resource<Row> {
 }
 
 /**
- * The columns of its list: those of the table, and after them those that only the page has. `own`: what the page shows of a field in its
- * own way; false leaves it out.
+ * The columns of its list: first those that the page shows in its own way, in its order, then all others of the table. False leaves one
+ * out.
  */
 export function columnsOf<Row extends object>(
   family: keyof typeof COLUMNS,
   own: Readonly<Record<string, (Omit<Column<Row>, 'title'> & { title?: string }) | false>> = {},
 ): (Column<Row> | false)[] {
-  const known = Object.entries<ListedField>(COLUMNS[family])
-  const others = Object.entries(own).filter(([name]) => !(name in COLUMNS[family]))
+  const known: Readonly<Record<string, ListedField>> = COLUMNS[family]
+  const others = Object.entries(known).filter(([name]) => !(name in own))
   return [
-    ...known.map(([name, field]): Column<Row> | false => {
-      const said = own[name]
-      return said !== false && { ...usual(name, field), ...(said ?? shownBy(name, field)) }
-    }),
-    ...others.map(([name, said]): Column<Row> | false => said !== false && { title: name, ...said }),
+    ...Object.entries(own).map(
+      ([name, said]): Column<Row> | false => said !== false && { title: known[name]?.title ?? name, ...said },
+    ),
+    ...others.map(
+      ([name, field]): Column<Row> => ({
+        title: field.title,
+        ...(field.kind === 'number' && { number: true }),
+        ...shownBy(name, field),
+      }),
+    ),
   ]
 }
-
-const usual = (_name: string, { title, kind }: ListedField) => ({ title, ...(kind === 'number' && { number: true }) })
 
 /** How a field is shown by its kind. */
 function shownBy(
@@ -81,13 +84,13 @@ export const createOne = <Row,>(
 
 /** Asks for the changes of one. */
 export const changeOne = <Row extends { id: number | string }>(
-  { family, at, noun, nameOf }: Resource<Row>,
+  { family, at, nameOf }: Resource<Row>,
   row: Row,
   { own, note }: Words = {},
 ): void =>
   ask({
     title: `Change ${nameOf(row)}`,
-    verb: `Change the ${noun}`,
+    verb: 'Change',
     fields: fieldsOf(`${family}.change`, row, own),
     note,
     act: (values) => {

@@ -16,7 +16,7 @@ export const FORMS = {
     },
     reserve_percent: {
       kind: 'number',
-      label: 'Reserve percent',
+      label: 'Reserve in percent',
       help: 'Share of it that campaigns leave to transactional messages.',
       min: '0',
       max: '100',
@@ -36,7 +36,7 @@ export const FORMS = {
     },
     reserve_percent: {
       kind: 'number',
-      label: 'Reserve percent',
+      label: 'Reserve in percent',
       help: 'Share of it that campaigns leave to transactional messages.',
       min: '0',
       max: '100',
@@ -51,7 +51,7 @@ export const COLUMNS = {
     account: { title: 'Account', kind: 'number' },
     name: { title: 'Name', kind: 'text' },
     daily_limit: { title: 'Daily limit', kind: 'number' },
-    reserve_percent: { title: 'Reserve percent', kind: 'number' },
+    reserve_percent: { title: 'Reserve in percent', kind: 'number' },
     used: { title: 'Used', kind: 'number' },
     free_at: { title: 'Free at', kind: 'time' },
     held: { title: 'Held', kind: 'number' },

@@ -146,7 +146,7 @@ export const galleryFiles = {
     },
     answers: { 200: successWith(fileSchema) },
     errors: { 400: ['invalid_request'], 409: ['gallery_full'] },
-    examples: [{ says: 'File uploaded' }],
+    examples: [{ body: { folder_id: '1', file: 'spring.png' }, says: 'File uploaded' }],
   }),
   media: open.get('/media/:token/:name', 'Serves the file itself, whole or a range of it.', {
     // The name is for people, the token alone finds the file.

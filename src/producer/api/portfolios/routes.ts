@@ -21,7 +21,10 @@ const shape = shapeOf('Portfolio', {
       .int()
       .min(0)
       .max(100)
-      .describe('Share of it that campaigns leave to transactional messages.')
+      .meta({
+        title: 'Reserve in percent',
+        description: 'Share of it that campaigns leave to transactional messages.',
+      })
       .default(RESERVE_PERCENT),
   },
   facts: {
@@ -41,7 +44,7 @@ const portfolio = resource({
   params: z.object({ id: textIdField }),
   shown: { id: '1' },
   look: { in: 'bearer', permission: 'admin' },
-  namesAccount: true,
+  knowsItsAccount: true,
   mcp: 'read',
 })
 

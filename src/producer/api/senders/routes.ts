@@ -92,7 +92,7 @@ const sender = resource({
   shown: { id: '1' },
   look: { in: 'bearer', permission: 'admin', withoutAccount: true },
   change: { in: 'bearer', permission: 'admin' },
-  namesAccount: true,
+  knowsItsAccount: true,
   document: senderDocumentSchema,
   given: newSender,
   changes,
