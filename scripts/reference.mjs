@@ -14,17 +14,21 @@ const marker = (name) => `<!-- made: ${name} -->`
 /** Writes the made parts into their pages and returns the pages that were out of date, with the lines that differ; `isDry` writes nothing. */
 export async function writeReference({ isDry = false } = {}) {
   const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href)
-  const [{ settings }, { createProgram }, { createDescription }, { BEHAVIOURS }] = await Promise.all([
-    load('kernel/config.js'),
-    load('cli/program.js'),
-    load('producer/openapi/document.js'),
-    load('simulator/behaviours.js'),
-  ])
+  const [{ settings }, { createProgram }, { createDescription }, { BEHAVIOURS }, { ERRORS }, { ERROR_GUIDE }] =
+    await Promise.all([
+      load('kernel/config.js'),
+      load('cli/program.js'),
+      load('producer/openapi/document.js'),
+      load('simulator/behaviours.js'),
+      load('producer/error-codes.js'),
+      load('producer/error-guide.js'),
+    ])
   const program = await createProgram({ stdin: process.stdin, stdout: process.stdout, stderr: process.stderr })
   const made = new Map([
     ['docs/reference/settings.md', (page) => fill(page, 'settings', settingsTable(settings))],
     ['docs/reference/cli.md', (page) => fill(page, 'commands', commandsOf(program))],
     ['docs/guides/simulator.md', (page) => fill(page, 'numbers', numbersTable(BEHAVIOURS))],
+    ['docs/reference/errors.md', (page) => fill(page, 'codes', errorsTable(ERRORS, ERROR_GUIDE))],
     [WAYS_PAGE, (page) => fill(page, 'ways', waysText(page))],
   ])
   const description = createDescription('0.0.0')
@@ -84,6 +88,23 @@ function settingsTable(settings) {
     return [`\`${name}\``, value === '' ? 'none' : `\`${value}\``, description]
   })
   return tableOf(['Variable', 'Default', 'Meaning'], rows)
+}
+
+// Errors
+
+/** Each code with a sentence that it has said, so that one who got it finds it. */
+function errorsTable(errors, guide) {
+  const rows = Object.entries(errors).flatMap(([status, codes]) =>
+    Object.entries(codes).map(([code, example]) => {
+      const [when, act] = guide[status][code]
+      return [status, `\`${code}\``, example.message ?? example, sentence(when), sentence(act)]
+    }),
+  )
+  rows.push([
+    ...['–', '`refused_before`', 'It was refused when the batch was first sent.'],
+    ...['Only in the results of a batch that is sent again.', 'Send it with a new key once it is corrected.'],
+  ])
+  return tableOf(['Status', '`code`', 'Says, for example', 'When', 'What to do'], rows)
 }
 
 // Simulator
