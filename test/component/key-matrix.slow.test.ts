@@ -13,6 +13,7 @@ import { BODY_FILE } from '../../src/cli/route-example.ts'
 import type { RouteVerb } from '../../src/cli/route-verb.ts'
 import { NO_ACCOUNT, OPERATOR, type Permission } from '../../src/model/accounts/permissions.ts'
 import type { Example } from '../../src/producer/route.ts'
+import { apiClient } from '../support/api.ts'
 import { runCli } from '../support/cli.ts'
 import { type DemoWorld, startDemoWorld } from '../support/demo-world.ts'
 
@@ -74,16 +75,18 @@ async function overHttp({ spec }: RouteVerb, example: Example, { key, account }:
     spec.access.in === 'api_key' ? { api_key: key, ...body } : body,
     text,
   )
-  const answer = await fetch(`${http.demo.service.url}${path}?${new URLSearchParams(query)}`, {
-    method: spec.method.toUpperCase(),
-    headers: {
-      ...type,
-      ...Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'Content-Type')),
-      ...(spec.access.in !== 'api_key' && { authorization: `Bearer ${key}` }),
-      ...(account !== undefined && { 'x-laneway-account': account }),
+  const answer = await apiClient(http.demo.service.url, spec.access.in === 'api_key' ? undefined : key).open(
+    `${path}?${new URLSearchParams(query)}`,
+    {
+      method: spec.method.toUpperCase(),
+      headers: {
+        ...type,
+        ...Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'Content-Type')),
+        ...(account !== undefined && { 'x-laneway-account': account }),
+      },
+      ...(content !== undefined && { body: content }),
     },
-    ...(content !== undefined && { body: content }),
-  })
+  )
   const came = await answer.text()
   return answer.ok ? 'done' : refusal.parse(JSON.parse(came)).error.code
 }
