@@ -7,7 +7,7 @@ import type { Typing } from './typed-request.ts'
 interface Verb {
   spec: RouteSpec
   inputs: readonly Input[]
-  typing: Typing & { each?: string }
+  typing: Typing
 }
 
 /** What a file with the whole body is called in examples. */

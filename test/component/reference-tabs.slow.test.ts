@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { connectLaneway } from '../../packages/client/src/connect.ts'
 import { routeVerbs } from '../../src/cli/program.ts'
 import { ROUTES } from '../../src/producer/api/table.ts'
+import { ApiError, errorBody } from '../../src/producer/errors.ts'
 import { shownAnswer } from '../../src/producer/openapi/sample.ts'
 import type { Example, RouteSpec } from '../../src/producer/route.ts'
 import { runCli } from '../support/cli.ts'
@@ -84,7 +85,7 @@ const server = createServer(async (request, response) => {
     })
   if (isAfter) {
     response.writeHead(403, { 'content-type': 'application/json' })
-    response.end('{"status":false,"error":{"code":"forbidden","message":"It is over.","details":[]}}')
+    response.end(JSON.stringify(errorBody(new ApiError(403, 'forbidden', 'It is over.'), 'r1')))
     return
   }
   const spec = ROUTES.find((each) => each.method === request.method?.toLowerCase() && patternOf(each).test(path))

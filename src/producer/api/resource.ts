@@ -70,7 +70,7 @@ export function resource<
   /** How one is named in a path, and one for the examples. */
   params: z.ZodObject<Id>
   shown: Readonly<Record<string, string>>
-  /** Who may look at it, and who may change it, if they are others. */
+  /** Who may look at it; who may change it, where that is another right. */
   look: Access
   change?: Access
   /** Each says whose it is: an operator need not name the account. */
@@ -84,10 +84,10 @@ export function resource<
   /** Agents may look at it. */
   mcp?: 'read'
 }) {
-  const ofWhom = (access: Access): Access =>
+  const accessOfOne = (access: Access): Access =>
     knowsItsAccount && access.in === 'bearer' ? { ...access, withoutAccount: true } : access
-  const ofOne = routesOf({ access: ofWhom(change), shown, params })
-  const oneForLooks = routesOf({ access: ofWhom(look), shown, params })
+  const ofOne = routesOf({ access: accessOfOne(change), shown, params })
+  const lookAtOne = routesOf({ access: accessOfOne(look), shown, params })
   const path = `${at}/:${Object.keys(params.shape).at(-1)}`
   const marked = mcp === undefined ? {} : { mcp }
   // Where there is none of its own, these are the usual ones, and their types are.
@@ -105,7 +105,7 @@ export function resource<
         over({ act: `${noun}.create`, idempotent: true, body: given, answers: made(document) }, more),
       ),
     show: <const M extends More>(summary: string, more: M) =>
-      oneForLooks.get(
+      lookAtOne.get(
         path,
         summary,
         over({ params, answers: one(document), examples: [{ says: noun }], ...marked }, more),

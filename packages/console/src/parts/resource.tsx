@@ -17,7 +17,7 @@ export interface ListedField {
 type Families<Act extends string> =
   Extract<keyof typeof FORMS, `${string}.${Act}`> extends `${infer Family}.${Act}` ? Family : never
 
-/** A resource: its family in the table, its address, and what people call it and one of it. */
+/** A resource: its family in the table, its address, the word for it, and the name of one. */
 export interface Resource<Row> {
   family: Families<'create'> & Families<'change'>
   at: string

@@ -16,8 +16,10 @@ import { resource } from '../resource.ts'
 
 const params = z.object({ person: listedPersonField })
 const shown = { person: '+447700900155' }
-const look = routesOf({ access: { in: 'bearer', permission: 'contacts:read' }, params, shown })
-const change = routesOf({ access: { in: 'bearer', permission: 'contacts:write' }, params, shown })
+const mayLook = { in: 'bearer', permission: 'contacts:read' } as const
+const mayChange = { in: 'bearer', permission: 'contacts:write' } as const
+const look = routesOf({ access: mayLook, params, shown })
+const change = routesOf({ access: mayChange, params, shown })
 
 const importedSchema = named('ImportedOptOuts', {
   imported: count.describe('Rows whose person is on the list now.'),
@@ -27,8 +29,8 @@ const importedSchema = named('ImportedOptOuts', {
 
 const optOut = resource({
   ...{ noun: 'opt-out', at: '/opt-outs', params, shown },
-  look: { in: 'bearer', permission: 'contacts:read' },
-  change: { in: 'bearer', permission: 'contacts:write' },
+  look: mayLook,
+  change: mayChange,
   document: optOutSchema,
   given: z.strictObject({ person: personField }),
   query: pageQuery(160),
